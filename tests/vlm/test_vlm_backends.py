@@ -14,7 +14,7 @@ from support.vlm_help import picture
 
 from steelyard.vlm import images, server
 from steelyard.vlm.backend import Conversation, ModelOptions, Reply
-from steelyard.vlm.hf import HuggingFace, Inputs, Sharing, _without_videos, greedy, load_model, open_inputs, why_not
+from steelyard.vlm.hf import HuggingFace, Inputs, Sharing, _without_videos, decoding, load_model, open_inputs, why_not
 from steelyard.vlm.wire import Wire
 
 
@@ -133,7 +133,7 @@ class Config:
 
 
 def test_settings_without_an_end_take_the_tokenizers() -> None:
-    config = greedy(Config(), SimpleNamespace(eos_token_id=2, pad_token_id=3), 8)
+    config = decoding(Config(), SimpleNamespace(eos_token_id=2, pad_token_id=3), 8)
     assert (config.eos_token_id, config.pad_token_id, config.max_new_tokens) == (2, 3, 8)
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -72,6 +73,21 @@ def test_replies_are_the_same_alone_in_batches_and_shared(questions) -> None:
             replies = [r for i in range(0, 32, size) for r in backend.generate(questions[i : i + size])]
             assert [r.text for r in replies] == expected
             assert {r.finish for r in replies} == {"stop"}
+
+
+def test_sampled_replies_differ_between_repeats_and_not_between_runs(questions) -> None:
+    asked = [replace(question, repeat=repeat) for question in questions[:4] for repeat in range(3)]
+    said = []
+    for _ in range(2):
+        model = opened(True, temperature=3.0)
+        said.append([reply.text for reply in model.generate(asked)])
+        model.close()
+    assert said[0] == said[1]
+    assert len(set(said[0])) > 4
+    other = opened(True, temperature=3.0)
+    assert [reply.text for reply in other.generate([replace(one, repeat=one.repeat + 3) for one in asked])] != said[0]
+    assert other.settings["temperature"] == 3.0
+    other.close()
 
 
 def test_follow_ups_share_the_picture_too(questions) -> None:

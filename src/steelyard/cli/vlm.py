@@ -41,7 +41,7 @@ from steelyard.vlm.models import open_backend
 from steelyard.vlm.nutrition5k import write_frames as write_nutrition5k
 from steelyard.vlm.plan import NO_NAME
 from steelyard.vlm.prices import read_prices
-from steelyard.vlm.prompts import PROMPTS, choose_prompts
+from steelyard.vlm.prompts import PROMPTS, SETS, choose_prompts
 from steelyard.vlm.questions import check_table
 from steelyard.vlm.readings import NAME, read_run, write_readings
 from steelyard.vlm.run import Progress
@@ -66,6 +66,7 @@ _PRICES = option(
 _MODEL = {
     "max-tokens": ("Model", "Maximum length of a reply in tokens."),
     "max-side": ("Model", "Longest side of an image in pixels."),
+    "temperature": ("Model", "Sampling temperature; 0: the most likely reply."),
     "batch": (_LOCAL, "Images per batch; all prompts of an image are in the same batch."),
     "device": (_LOCAL, "auto, cpu, cuda or mps."),
     "dtype": (_LOCAL, "auto, float32, bfloat16 or float16."),
@@ -117,9 +118,11 @@ def vlm() -> None:
 @_questions("--prompt-file", metavar="FILE", type=click.Path(),
             help="Your own prompts: a JSON object of names and texts, or one text.")  # fmt: skip
 @_questions("--questions", metavar="FILE", type=click.Path(),
-            help="Your own questions of any kind: .yaml, .toml or .json.")  # fmt: skip
+            help=f"Your own questions: .yaml, .toml or .json; or a set of the package: {', '.join(SETS)}.")  # fmt: skip
 @_questions("--answer", metavar="KIND", default="", help="What your own prompts ask for: grams.")
 @_questions("--controls", is_flag=True, help="Also ask about a grey image and about the image of another meal.")
+@_questions("--repeat", default=1, show_default=True, metavar="N",
+            help="Ask each question N times, with --temperature: the spread of the replies.")  # fmt: skip
 @_questions("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="Largest plausible weight.")
 @_MODE
 @_PRICES
@@ -144,6 +147,7 @@ def run(
     answer: str,
     out: str,
     controls: bool,
+    repeat: int,
     share: bool,
     params: tuple[str, ...],
     key_env: str,
@@ -179,11 +183,14 @@ def run(
     backend = open_backend(
         model, ModelOptions(share=share, key_variable=key_env, params=tuple(map(_param, params)), **options)
     )
-    for note in getattr(backend, "notes", ()):
+    notes = list(getattr(backend, "notes", ()))
+    if repeat > 1 and backend.settings.get("do_sample") is False:
+        notes.append("replies are not sampled, so repeats are equal: set --temperature")
+    for note in notes:
         say(f"steelyard: {note}", err=True)
     try:
         progress = ask(
-            shown, backend, chosen, out, model=model, mode=mode or "whole", most=most, controls=controls,
+            shown, backend, chosen, out, model=model, mode=mode or "whole", most=most, controls=controls, repeat=repeat,
             give_up=give_up, prices=priced, budget=budget, watch=_watcher(),
         )  # fmt: skip
     finally:
@@ -285,6 +292,8 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
         help="Score eating sequences, or single dishes.")  # fmt: skip
 @option("--missing", default="skip", show_default=True, type=click.Choice(MISSING), group="Data",
         help="Frames without a number: report an error, score them as the worst, or skip them.")  # fmt: skip
+@option("--recalibrate", is_flag=True, group="Data",
+        help="Also score weights after a linear recalibration that is fitted on other sequences.")  # fmt: skip
 @option("--weight", metavar="COLUMN", group="Data", help="Column of the frames with the weights of the sequences.")
 @_MODE
 @metric_option

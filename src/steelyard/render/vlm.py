@@ -51,6 +51,24 @@ def effort_rows(rows: Sequence[PromptScore]) -> list[tuple[str, list[str]]]:
     return lines
 
 
+def repeat_rows(rows: Sequence[PromptScore]) -> list[tuple[str, list[str]]]:
+    """What repeated questions say of the instrument: a name, and a cell for each prompt. Empty without repeats."""
+    if all(row.repeats == 1 for row in rows):
+        return []
+    first = [next(iter(row.report.scores.values())) if row.report and row.repeats > 1 else None for row in rows]
+    measures = [one.measured_in if one else "" for one in first]
+    spreads = [
+        NONE if math.isnan(row.spread) else f"{row.spread:.3g} {measure}".strip()
+        for row, measure in zip(rows, measures, strict=True)
+    ]
+    shares = [one.runs.share_runs if one and one.runs else math.nan for one in first]
+    return [
+        ("repeats", [str(row.repeats) if row.repeats > 1 else NONE for row in rows]),
+        ("spread of repeats", spreads),
+        ("variance from repeats", [NONE if math.isnan(share) else percent_text(round(share, 2)) for share in shares]),
+    ]
+
+
 def _tokens(effort: Effort, count: int, part: int, word: str) -> str:
     if effort.replies == effort.uncounted:
         return NONE
@@ -148,7 +166,10 @@ def _heading(score: VlmScore, rows: Sequence[PromptScore]) -> str:
     reports = [row.report for row in rows if row.report]
     units = max((max(s.units for s in report.scores.values()) for report in reports), default=0)
     unit = reports[0].unit if reports else "sequence"
-    return f"{count_text(units, unit)}, {count_text(max(row.readings for row in rows), 'frame')}, one question each"
+    repeats = max(row.repeats for row in rows)
+    frames = count_text(max(row.readings // row.repeats for row in rows if row.repeats == repeats), "frame")
+    times = f", {repeats} times" if repeats > 1 else ""
+    return f"{count_text(units, unit)}, {frames}, one question each{times}"
 
 
 def _model(score: VlmScore, rows: Sequence[PromptScore], width: int) -> str:
@@ -183,7 +204,7 @@ def _counts(rows: Sequence[PromptScore]) -> list[tuple[str, list[str]]]:
     if not all(map(own_question, rows)):
         guessed = [f"{value_text(d.a.value, d.a.interval)} {d.measured_in}" if d else "–" for d in constant]
         counted.append(("constant guess", guessed))
-    return [*counted, *effort_rows(rows)]
+    return [*counted, *repeat_rows(rows), *effort_rows(rows)]
 
 
 def own_question(row: PromptScore) -> bool:
@@ -203,7 +224,7 @@ def _tables(score: VlmScore) -> Iterable[tuple[str, list[str], str, list[list[st
     checks: dict[str, list[list[str]]] = {}
     for row in score.rows:
         name = score.name(row)
-        against = {"constant": row.constant} if row.constant else {}
+        against = {"constant": row.constant} if row.constant and not row.made_of else {}
         against |= {CONTROLS[variant]: comparison for variant, comparison in row.controls.items()}
         for other, comparison in against.items():
             spec, first = headline(comparison)

@@ -43,7 +43,9 @@ class PromptScore(Frozen, Holder):
     """One model with one prompt; `constant` compares it with the best constant guess, `controls` with wrong images.
 
     `outcomes` counts the readings by what the parser made of the replies, `lost` says each outcome without a number in
-    words, `problems` counts what failed.
+    words, `problems` counts what failed. Each question was asked `repeats` times; `spread` is the standard deviation of
+    numbers that were read from the same image, over all images. `made_of` names the prompt whose readings a row was
+    computed from: medians of repeats, or recalibrated readings.
     """
 
     model: str
@@ -59,6 +61,9 @@ class PromptScore(Frozen, Holder):
     guess: float
     controls: Mapping[str, Comparison]
     effort: Effort = field(default_factory=Effort)
+    repeats: int = 1
+    spread: float = math.nan
+    made_of: str = ""
 
     __eq__ = equal
 

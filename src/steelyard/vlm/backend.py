@@ -14,12 +14,13 @@ from steelyard.vlm.images import MAX_SIDE, Picture
 class Conversation(Frozen):
     """A picture and the texts so far: the user's, the model's, ..., ending with the user's.
 
-    `more` are the pictures that are shown behind the first.
+    `more` are the pictures that are shown behind the first. `repeat` counts the times that the same was asked before.
     """
 
     picture: Picture
     texts: tuple[str, ...]
     more: tuple[Picture, ...] = ()
+    repeat: int = 0
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
@@ -76,6 +77,7 @@ class ModelOptions(Frozen):
 
     max_tokens: int = 64
     max_side: int = MAX_SIDE
+    temperature: float = 0.0
     batch: int = 16
     device: str = "auto"
     dtype: str = "auto"
@@ -101,7 +103,8 @@ class ModelOptions(Frozen):
         """Raise InputError where an option is out of its range."""
         limits = {
             "max_tokens": (1, 100_000), "max_side": (16, 20_000), "batch": (1, 4096), "concurrency": (1, 1024),
-            "rate": (0, 1e9), "token_rate": (0, 1e12), "retries": (1, 100), "timeout": (0.01, 86_400),
+            "temperature": (0, 100), "rate": (0, 1e9), "token_rate": (0, 1e12), "retries": (1, 100),
+            "timeout": (0.01, 86_400),
         }  # fmt: skip
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:

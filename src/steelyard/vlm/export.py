@@ -15,14 +15,15 @@ from steelyard.vlm.sides import BOX_COLUMNS, Asked, SideColumns, known_columns, 
 
 def write_sides(run: VlmRun, folder: Path) -> list[str]:
     """Write the files; gives their paths. Weights are as `sequences` takes them, own questions as their task does."""
-    groups: dict[tuple[str, str], list[Taken]] = {}
+    groups: dict[tuple[str, str, int], list[Taken]] = {}
+    repeated = {(taken.model, taken.prompt) for taken in run.taken if taken.repeat}
     for taken in run.taken:
         if taken.variant == REAL:
-            groups.setdefault((taken.model, taken.prompt), []).append(taken)
+            groups.setdefault((taken.model, taken.prompt, taken.repeat), []).append(taken)
     own = tuple(name for name in known_columns(run) if name not in ("answer", "choices", "group", "question"))
     asked = Asked({}, own, None, {}, {})
     files: dict[str, SideColumns] = {}
-    for (model, prompt), taken_here in groups.items():
+    for (model, prompt, repeat), taken_here in groups.items():
         if taken_here[0].asked.weighs:
             weighed = {(f.sequence, f.t): f for f in run.frames if f.valid and f.weight == f.weight}
             values = {(r.frame.sequence, r.frame.t): r.answer.grams for r in taken_here if r.answer.ok}
@@ -34,7 +35,7 @@ def write_sides(run: VlmRun, folder: Path) -> list[str]:
             truth, predictions = answers.sides(answers.truth, Asked({}, tuple(theirs), None, {}, {}))
             name = f"{_safe(prompt)}-truth.csv"
         files[name] = truth
-        place = f"{_safe(model)}--{_safe(prompt)}.csv"
+        place = f"{_safe(model)}--{_safe(prompt)}{f'--{repeat + 1}' if (model, prompt) in repeated else ''}.csv"
         if place in files:
             raise CannotWrite(f"two prompts would be written to {place}", remedy="Rename one of them.")
         files[place] = predictions

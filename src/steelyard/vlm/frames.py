@@ -82,9 +82,12 @@ def read_frames(
     """Read a table of frames, or a folder of pictures, and every picture's header and hash.
 
     `seen(done, all)` hears of progress. `table` is what stands at `path` where it is read already, `shots` what
-    questions show beside the one picture.
+    questions show beside the one picture; without a column of images the first of these is shown in small.
     """
-    records = to_records(table or frame_table(path), FRAMES, {}, "frames")
+    table = table or frame_table(path)
+    if shots and IMAGE not in table.columns and (shown := shots[0].partition("#")[0]) in table.columns:
+        table = replace(table, columns={**table.columns, IMAGE: table.columns[shown]})
+    records = to_records(table, FRAMES, {}, "frames")
     if not len(records):
         raise EmptyInput("there are no frames", where=str(path), remedy="Give at least one row.")
     folder = Path(path) if Path(path).is_dir() else Path(path).parent

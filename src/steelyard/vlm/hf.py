@@ -156,16 +156,24 @@ def load_model(folder: Path, name: str, options: ModelOptions, device: Any, dtyp
         raise InvalidSetting(f"the model cannot be loaded: {first_line(error)}", where=name) from None
 
 
-def greedy(config: Any, tokenizer: Any, max_tokens: int) -> Any:
-    """The model's own generation settings, without sampling and beams."""
+def decoding(config: Any, tokenizer: Any, max_tokens: int, temperature: float = 0.0) -> Any:
+    """The model's own generation settings, without beams; sampling from all tokens only with a temperature."""
     config = copy.deepcopy(config)
-    config.update(do_sample=False, num_beams=1, max_new_tokens=max_tokens, max_length=None, use_cache=True)
-    config.update(temperature=None, top_p=None, top_k=None, min_p=None, typical_p=None, return_dict_in_generate=False)
+    sampled = temperature > 0
+    config.update(do_sample=sampled, num_beams=1, max_new_tokens=max_tokens, max_length=None, use_cache=True)
+    config.update(temperature=temperature if sampled else None, top_k=0 if sampled else None)
+    config.update(top_p=None, min_p=None, typical_p=None, return_dict_in_generate=False)
     if config.eos_token_id is None:
         config.eos_token_id = tokenizer.eos_token_id
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
     return config
+
+
+def _seed(asked: Sequence[tuple[Conversation, str]]) -> int:
+    """A seed that depends on what is asked and how often it was asked before: resumed runs do not repeat replies."""
+    known = [(text, conversation.repeat, [p.digest for p in conversation.pictures]) for conversation, text in asked]
+    return int.from_bytes(hashlib.sha256(repr(known).encode()).digest()[:8], "big") >> 1
 
 
 def first_line(error: BaseException) -> str:
@@ -508,10 +516,10 @@ class HuggingFace:
         self.pictures = options.batch
         self.label = Path(name).name
         self.fingerprint = f"hf:{family}:{fingerprint(folder, options.trust_code)}"
-        extra = {"quantize": options.quantize, "attention": options.attention}
+        extra = {"quantize": options.quantize, "attention": options.attention, "temperature": options.temperature}
         self.settings: Mapping[str, Any] = {
-            "do_sample": False, "max_tokens": options.max_tokens, "max_side": options.max_side, "dtype": dtype,
-            **{key: value for key, value in extra.items() if value},
+            "do_sample": options.temperature > 0, "max_tokens": options.max_tokens, "max_side": options.max_side,
+            "dtype": dtype, **{key: value for key, value in extra.items() if value},
         }  # fmt: skip
         self.notes = self._notes(name, family, why, commit)
         self.environment: Mapping[str, Any] = {
@@ -520,7 +528,9 @@ class HuggingFace:
             **{key: value for key, value in {"revision": commit, "device_map": options.device_map}.items() if value},
             **({"notes": list(self.notes)} if self.notes else {}),
         }  # fmt: skip
-        self._config = greedy(self._model.generation_config, self._inputs.tokenizer, options.max_tokens)
+        self._config = decoding(
+            self._model.generation_config, self._inputs.tokenizer, options.max_tokens, options.temperature
+        )
         self._encodes = bool(getattr(self._model.config, "is_encoder_decoder", False))
 
     def _notes(self, name: str, family: str, why: str, commit: str) -> tuple[str, ...]:
@@ -572,6 +582,8 @@ class HuggingFace:
             with torch.inference_mode():
                 given = self._sharing.inputs(texts, digests, shown) if self._share else None
                 given = given or self._sharing.encode(texts, shown)
+                if self._options.temperature > 0:
+                    torch.manual_seed(_seed(asked))
                 made = self._model.generate(**given, generation_config=self._config)
         except torch.OutOfMemoryError:
             kind = self._model.device.type

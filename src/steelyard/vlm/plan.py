@@ -29,14 +29,18 @@ from steelyard.vlm.shots import Shots
 
 NAME = "run.json"
 SCHEMA = "steelyard/vlm-run/1"
+MOST_REPEATS = 100
 REAL, BLANK, SWAPPED = "real", "blank", "swapped"
 # What of a question does not decide how a reply is read; pictures are known by their digests.
-_NOT_READ = ("target", "follow_up", "images", "frames", "options_column", "target_format")
+_NOT_READ = ("target", "minus", "follow_up", "images", "frames", "options_column", "target_format")
 NO_NAME = "the prompt gives the food's name, and the frame has none"
 
 
 class RunPlan(Frozen):
-    """A model, how it is asked, and what it is asked. `asks` says of own questions what their answers are, by name."""
+    """A model, how it is asked, and what it is asked. `asks` says of own questions what their answers are, by name.
+
+    Each question about a frame is asked `repeat` times.
+    """
 
     model: str
     label: str
@@ -49,6 +53,7 @@ class RunPlan(Frozen):
     controls: bool = False
     environment: Mapping[str, Any] = field(default_factory=dict)
     asks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    repeat: int = 1
 
     def prompts_by_name(self) -> dict[str, Prompt]:
         """The prompts by name, each with what its answer is."""
@@ -67,7 +72,8 @@ class RunPlan(Frozen):
 class Question(Frozen):
     """One reading that is wanted. Without a picture or a needed value, `problem` says so, and `key` is empty.
 
-    `more` are the pictures that are shown behind the first, `asked` is the question about this very row.
+    `more` are the pictures that are shown behind the first, `asked` is the question about this very row, `repeat` how
+    often it was asked before.
     """
 
     frame: Frame
@@ -80,6 +86,7 @@ class Question(Frozen):
     follow_up: str
     problem: str = ""
     more: tuple[Picture, ...] = ()
+    repeat: int = 0
 
     @property
     def picture_digests(self) -> str:
@@ -112,23 +119,25 @@ def questions(plan: RunPlan, frames: Sequence[Frame]) -> Iterator[Question]:
                         problem = problem or str(error)
                     follow_up, settings = asked.follow_up or plan.follow_up, _settings(plan, asked)
                 text = asked.render(frame.food, frame.text)
-                key = ""
-                if not problem:
-                    image = pictures_key(seen.pictures)
-                    key = reading_key(plan.fingerprint, text, follow_up, settings, image)
                 picture, *more = seen.pictures or (None,)
-                yield Question(
-                    frame,
-                    prompt.name,
-                    variant,
-                    text,
-                    picture,
-                    key,
-                    asked,
-                    follow_up,
-                    problem,
-                    tuple(filter(None, more)),
-                )
+                for repeat in range(plan.repeat if variant == REAL else 1):
+                    key = ""
+                    if not problem:
+                        own = {**settings, "repeat": repeat} if repeat else settings
+                        key = reading_key(plan.fingerprint, text, follow_up, own, pictures_key(seen.pictures))
+                    yield Question(
+                        frame,
+                        prompt.name,
+                        variant,
+                        text,
+                        picture,
+                        key,
+                        asked,
+                        follow_up,
+                        problem,
+                        tuple(filter(None, more)),
+                        repeat,
+                    )
 
 
 def _pictures_for(frame: Frame, prompt: Prompt, variant: str, others: Mapping[tuple[str, int], Shots]) -> Shots:
@@ -213,6 +222,8 @@ def _plan(data: dict[str, Any]) -> RunPlan:
         raise ValueError("a plan holds settings of another kind")
     if type(plan.most) not in (int, float) or type(plan.controls) is not bool:
         raise ValueError("a plan holds settings of another kind")
+    if type(plan.repeat) is not int or not 1 <= plan.repeat <= MOST_REPEATS:
+        raise ValueError("a plan holds repeats of another kind")
     if not isinstance(plan.asks, dict) or not all(isinstance(spec, dict) for spec in plan.asks.values()):
         raise ValueError("a plan holds questions of another kind")
     plan.prompts_by_name()

@@ -1,6 +1,7 @@
 """The prompts: what is asked about a frame, word for word, and the follow-up where the reply is not a number.
 
-The four of the paper ask with or without the food's name, directly or by way of visual cues; they stand in `food.toml`.
+The four of the paper ask with or without the food's name, directly or by way of visual cues; they are in `food.toml`.
+Other sets that come with the package are in `sets`.
 Questions of every kind come from a file like it (`questions`). A file of prompts is a JSON object of name and text, or
 one text file a prompt. They say what their answer is, since every reply is read as grams: a question for kilocalories
 would be scored as a weight in silence.
@@ -32,6 +33,11 @@ MOST_BYTES = 2**20
 _FOOD = read_questions(Path(__file__).with_name("food.toml"))
 PROMPTS: dict[str, Prompt] = {name: Prompt(name, one.text) for name, one in _FOOD.items()}
 FOLLOW_UP = _FOOD["direct"].follow_up
+_SETS = Path(__file__).with_name("sets")
+SETS = {  # questions that come with the package, by name
+    "food": Path(__file__).with_name("food.toml"),
+    **{name: _SETS / f"{name}.toml" for name in ("portion", "eaten")},
+}
 
 
 def choose_prompts(
@@ -42,12 +48,12 @@ def choose_prompts(
 ) -> tuple[Prompt, ...]:
     """The prompts of those names: the paper's, or those of a file; all of a file's where none is named.
 
-    `questions` names a file of questions, which stand beside the others.
+    `questions` names a file of questions, or a set of `SETS`; they stand beside the others.
     """
     prompts = read_prompts(Path(file), answer) if file is not None else PROMPTS
     default = prompts
     if questions is not None:
-        own = read_questions(Path(questions))
+        own = read_questions(SETS.get(str(questions), Path(questions)))
         for name, prompt in own.items():
             if name in prompts and not (prompt.weighs and prompt.text == prompts[name].text):
                 raise DuplicateKey(

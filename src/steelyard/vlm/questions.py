@@ -180,7 +180,7 @@ def options_of(cell: str) -> tuple[tuple[str, str], ...]:
 
 FOOD_NAME = "[FOOD_NAME]"
 WEIGHT, IMAGE = "weight", "image"
-_KEYS = ("prompt", "target", "answer", "follow_up", "images", "frames", *KIND_KEYS)
+_KEYS = ("prompt", "target", "minus", "answer", "follow_up", "images", "frames", *KIND_KEYS)
 MOST_FRAMES = 256
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|\[FOOD_NAME\]")
 
@@ -190,7 +190,8 @@ class Prompt(Frozen):
 
     `target` is the column of the true answer, `kind` what a reply must be; where its options stand in a column, that is
     `options_column`. Where `follow_up` is empty, it is the paper's. `images` are the columns of the pictures that are
-    shown, `frames` how many are taken of each where that is not 0.
+    shown, `frames` how many are taken of each where that is not 0. With `minus` the true answer is the target minus
+    that column.
     """
 
     name: str
@@ -202,6 +203,7 @@ class Prompt(Frozen):
     options_column: str = ""
     images: tuple[str, ...] = (IMAGE,)
     frames: int = 0
+    minus: str = ""
 
     @property
     def shots(self) -> tuple[str, ...]:
@@ -218,8 +220,26 @@ class Prompt(Frozen):
     @property
     def needs(self) -> tuple[str, ...]:
         """The columns that are kept with a run: those that the text gives, of the truth, of options and of pictures."""
-        other = (self.target, *filter(None, (self.options_column,)), *(self.images if self.shots else ()))
+        other = (*self.targets, *filter(None, (self.options_column,)), *(self.images if self.shots else ()))
         return tuple(dict.fromkeys((*self.columns, *other)))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns that the true answer is made of."""
+        return (self.target, self.minus) if self.minus else (self.target,)
+
+    def true_cell(self, column: Callable[[str], str]) -> str:
+        """The true answer as a cell of the table would have it; `column` gives the values of a row."""
+        if not self.minus:
+            return column(self.target)
+        cells = [column(name).strip() for name in self.targets]
+        if not all(cells):
+            return ""
+        try:
+            whole, part = map(float, cells)
+        except ValueError:
+            return f"{cells[0]} - {cells[1]}"
+        return f"{whole - part:.17g}"
 
     def about(self, column: Callable[[str], str], picture: Picture | None = None, max_side: int = 0) -> Prompt:
         """The question about one row: with its own options, or the size of its picture. InputError says why not."""
@@ -245,7 +265,7 @@ class Prompt(Frozen):
     @property
     def weighs(self) -> bool:
         """Whether it asks for the weight of the frame, which is scored over eating sequences or dishes."""
-        return self.kind.name == "grams" and self.target == WEIGHT
+        return self.kind.name == "grams" and self.target == WEIGHT and not self.minus
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -289,6 +309,7 @@ class Prompt(Frozen):
         if self == Prompt(self.name, self.text):
             return {}
         spec: dict[str, Any] = {"target": self.target, "answer": self.kind.name, **kind_spec(self.kind)}
+        spec |= {"minus": self.minus} if self.minus else {}
         spec |= {"options_column": self.options_column} if self.options_column else {}
         spec |= {"images": list(self.images)} if self.images != (IMAGE,) else {}
         spec |= {"frames": self.frames} if self.frames else {}
@@ -345,13 +366,25 @@ def question(name: str, spec: object, where: str, follow_up: str = "") -> Prompt
         True,
         column.strip(),
         *_pictures(spec, refuse),
+        _minus(spec, kind, refuse),
     )
     alone = next((m[0] for m in _PLACE.finditer(prompt.text) if m[0] in "{}"), None)
     if alone:
         raise refuse(f"has a '{alone}' that belongs to no placeholder", f"For a brace in the text write '{alone * 2}'.")
-    if prompt.target in prompt.columns:
-        raise refuse(f"gives its own target '{prompt.target}' in the prompt", "Take the placeholder out.")
+    revealed = next((name for name in prompt.targets if name in prompt.columns), None)
+    if revealed is not None:
+        raise refuse(f"gives its own target '{revealed}' in the prompt", "Take the placeholder out.")
     return prompt
+
+
+def _minus(spec: Mapping[str, Any], kind: Kind, refuse: Callable[[str, str], InputError]) -> str:
+    """The column that is subtracted from the target."""
+    name = spec.get("minus", "")
+    if not isinstance(name, str):
+        raise refuse(f"has the minus '{str(name)[:40]}', which is not text", "Write the name of a column.")
+    if name.strip() and not kind.numeric:
+        raise refuse(f"says 'minus', which an answer of '{kind.name}' has not", "Only numbers can be subtracted.")
+    return name.strip()
 
 
 def _pictures(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> tuple[tuple[str, ...], int]:
@@ -388,18 +421,20 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
                     where=where,
                     remedy=nearest(column, table.columns),
                 )
-        if prompt.target not in table.columns:
-            raise MissingColumn(
-                f"{start} has the target '{prompt.target}', which is not a column of {table.source}",
-                where=where,
-                remedy=nearest(prompt.target, table.columns),
-            )
+        for column in prompt.targets:
+            if column not in table.columns:
+                raise MissingColumn(
+                    f"{start} has the target '{column}', which is not a column of {table.source}",
+                    where=where,
+                    remedy=nearest(column, table.columns),
+                )
         _check_truth(prompt, table, where)
 
 
 def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
     with_truth = 0
-    for row, value in enumerate(table.columns[prompt.target].tolist()):
+    for row in range(len(table)):
+        value = prompt.true_cell(lambda name, row=row: cell_text(table.columns[name][row]))  # type: ignore[misc]
         try:
             asked = prompt.about(lambda name, row=row: cell_text(table.columns[name][row]))  # type: ignore[misc]
         except InputError as error:
@@ -408,14 +443,14 @@ def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
                 where=f"{table.place(row)}, column '{prompt.options_column}'",
                 remedy='Write a JSON list, as ["a cat", "a dog"], or {"A": "a cat", "B": "a dog"}.',
             ) from None
-        truth = asked.kind.truth(cell_text(value))
+        truth = asked.kind.truth(value)
         if truth is None:
             wanted = KINDS[prompt.kind.name]
             if asked.kind.options:
                 wanted += f" ({json.dumps(dict(asked.kind.options), ensure_ascii=False)})"
             raise InvalidValue(
-                f"'{cell_text(value)[:40]}' is not {wanted}, which question '{prompt.name}' of {where} wants",
-                where=f"{table.place(row)}, column '{prompt.target}'",
+                f"'{value[:40]}' is not {wanted}, which question '{prompt.name}' of {where} wants",
+                where=f"{table.place(row)}, column '{' - '.join(prompt.targets)}'",
                 remedy="Correct it, leave it empty where it is not known, or give the question another kind.",
             )
         with_truth += bool(truth)

@@ -22,14 +22,14 @@ from steelyard.vlm.spending import Tally
 NAME = "readings.csv"
 _COLUMNS = (
     "model", "prompt", "variant", "sequence", "t", "outcome", "grams", "lenient", "turn", "turns", "reply", "problem",
-    "parser", "answer", "tokens_in", "tokens_out", "seconds",
+    "parser", "answer", "tokens_in", "tokens_out", "seconds", "repeat",
 )  # fmt: skip
 
 
 class Taken(Frozen):
     """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none.
 
-    `spec` is the model's spec, `key` the reading's in the journal.
+    `spec` is the model's spec, `key` the reading's in the journal, `repeat` how often the same was asked before.
     """
 
     model: str
@@ -46,6 +46,7 @@ class Taken(Frozen):
     key: str = field(default="", repr=False)
     spec: str = ""
     pictures: int = 1
+    repeat: int = 0
 
 
 class VlmRun(Frozen):
@@ -86,10 +87,11 @@ def read_run(folder: str | Path, mode: str | None = None) -> VlmRun:
         reading = held.get(question.key) if question.key else None
         if reading is None:
             problem = question.problem or "it was not asked yet"
-            taken.append(Taken(*what, Answer("failed"), problem=problem, spec=plan.model))
+            taken.append(Taken(*what, Answer("failed"), problem=problem, spec=plan.model, repeat=question.repeat))
         else:
             parsed = _parse_reading(what, reading, mode or plan.mode, plan.most)
-            taken.append(replace(parsed, key=question.key, spec=plan.model, pictures=reading.pictures))
+            parsed = replace(parsed, pictures=reading.pictures, repeat=question.repeat)
+            taken.append(replace(parsed, key=question.key, spec=plan.model))
     unasked = {
         plan.label if labels.count(plan.label) == 1 else plan.model: tuple(
             name for name in prompts.get(plan.model, ()) if name not in plan.prompts
@@ -119,6 +121,7 @@ def write_readings(path: Path, taken: Sequence[Taken]) -> None:
         [
             r.model, r.prompt, r.variant, r.frame.sequence, r.frame.t, r.answer.outcome, r.answer.grams,
             r.answer.lenient, r.turn, r.turns, r.reply, r.problem, PARSER_VERSION, r.answer.said, *_took(r),
+            r.repeat + 1,
         ]
         for r in taken
     ]  # fmt: skip

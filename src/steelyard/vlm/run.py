@@ -20,7 +20,7 @@ from steelyard.vlm.backend import Backend, Conversation, PermanentError, Reply
 from steelyard.vlm.frames import FRAMES as KNOWN
 from steelyard.vlm.frames import Frame, write_frames
 from steelyard.vlm.journal import Journal, JournalEntry, Turn, every_reading
-from steelyard.vlm.plan import Question, RunPlan, merged_plans, questions, save_plans
+from steelyard.vlm.plan import MOST_REPEATS, Question, RunPlan, merged_plans, questions, save_plans
 from steelyard.vlm.prices import Prices
 from steelyard.vlm.prompts import FOLLOW_UP
 from steelyard.vlm.questions import Prompt
@@ -69,6 +69,7 @@ def run(
     mode: str = "whole",
     most: float = MOST_GRAMS,
     controls: bool = False,
+    repeat: int = 1,
     give_up: int = 50,
     prices: Prices | None = None,
     budget: float | None = None,
@@ -76,10 +77,11 @@ def run(
 ) -> Progress:
     """Ask everything that the journal in `out` does not hold yet.
 
-    `give_up` ends the run after so many readings failed one after the other; three that fail in the same words end it
-    where the model has not answered yet, and ten pictures on end that are refused in the same words where it has.
-    With `prices` the cost of all that the journal holds is counted, and `budget` ends the run before a question that
-    could go beyond it. `watch` is called after each batch.
+    `repeat` asks each question so many times, which makes sense where replies are sampled. `give_up` ends the run after
+    so many readings failed one after the other; three that fail in the same words end it where the model has not
+    answered yet, and ten consecutive pictures that are refused in the same words where it has. With `prices` the cost
+    of all that the journal holds is counted, and `budget` ends the run before a question that could go beyond it.
+    `watch` is called after each batch.
     """
     check_mode(mode)
     if budget is not None and prices is None:
@@ -89,6 +91,8 @@ def run(
     _check_prompts(prompts, frames)
     if not 0 < most < math.inf:
         raise OutOfRange(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
+    if not 1 <= repeat <= MOST_REPEATS:
+        raise OutOfRange(f"a question cannot be asked {repeat} times", remedy=f"Choose 1 to {MOST_REPEATS}.")
     folder = Path(out)
     plan = RunPlan(
         model=model or backend.label,
@@ -102,6 +106,7 @@ def run(
         controls=controls,
         environment=dict(backend.environment),
         asks={prompt.name: prompt.spec for prompt in prompts if prompt.spec},
+        repeat=repeat,
     )
     spent = None if prices is None else spending(prices, budget, plan)
     with Journal(folder) as journal:
@@ -266,7 +271,7 @@ def _in_flight(
 
 def converse(backend: Backend, plan: RunPlan, batch: Sequence[Question]) -> list[JournalEntry]:
     """Ask a batch, and ask those again whose reply is not an answer."""
-    talks = [Conversation(q.picture, (q.text,), q.more) for q in batch if q.picture is not None]
+    talks = [Conversation(q.picture, (q.text,), q.more, q.repeat) for q in batch if q.picture is not None]
     first = backend.generate(talks)
     turns = [[_turn(question.text, reply)] for question, reply in zip(batch, first, strict=True)]
     again = [

@@ -25,6 +25,7 @@ from steelyard.core.request import By, Request
 from steelyard.render.numbers import signed_text, value_text
 from steelyard.results.comparison import Comparison
 from steelyard.results.details import Details, Example, Heard, Turn
+from steelyard.results.report import Report
 from steelyard.results.vlm import Effort, Pair, PromptScore, RunSource, VlmScore
 from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
 from steelyard.vlm.frames import Frame
@@ -32,7 +33,8 @@ from steelyard.vlm.images import Picture
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.prices import Prices, read_prices
 from steelyard.vlm.readings import Taken, VlmRun, read_run
-from steelyard.vlm.score_answers import Replies, replies
+from steelyard.vlm.recalibrate import FOLDS, cross_fit
+from steelyard.vlm.score_answers import Replies, by_repeat, medians, replies, spread
 from steelyard.vlm.score_answers import pairs as own_pairs
 from steelyard.vlm.score_answers import row as own_row
 from steelyard.vlm.sides import Asked, Key, check_columns, columns_beside, metrics_by_task, weight_sides
@@ -111,6 +113,7 @@ METRICS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 MISSING = ("error", "worst", "skip")
 # Which prompts are compared, and what the comparison asks.
+SCALE = "how much of the error is a wrong scale?"
 NAME_HELPS, REASON_HELPS = "does the name help?", "does reasoning help?"
 PAIRS = (
     ("direct", "direct+name", NAME_HELPS),
@@ -137,6 +140,7 @@ def score(
     prices: Prices | str | Path | None = None,
     mode: str | None = None,
     missing: str = "skip",
+    recalibrate: bool = False,
 ) -> VlmScore:
     """Score runs: errors with intervals, differences between prompts, checks of the instrument, what it took.
 
@@ -145,7 +149,8 @@ def score(
     sequences beside, as "person@people.csv". `prices` say what tokens cost. With `confidence` None there are no
     intervals. `missing` says what becomes of frames without a number in the scores of weights: "skip" leaves them out,
     "worst" scores them as the task scores a missing prediction, "error" refuses them; prompts are compared on the
-    frames that both have.
+    frames that both have. `recalibrate` also scores weights after a linear recalibration by cross-fitting, one line for
+    all and one for each food.
     """
     if task not in METRICS:
         raise InvalidSetting(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
@@ -166,14 +171,15 @@ def score(
     tasks = list(dict.fromkeys(task if one.weighs else one.kind.task for one in taken))
     specs = [str(spec) for spec in request.metrics or ()]
     asked = Asked(metrics_by_task(specs, tasks), tuple(named), weight, report, comparison, beside, missing)
-    return _score_runs(runs, task, asked, priced)
+    return _score_runs(runs, task, asked, priced, recalibrate)
 
 
-def _score_runs(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices | None) -> VlmScore:
+def _score_runs(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices | None, recalibrate: bool) -> VlmScore:
     rows: list[PromptScore] = []
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
     truths: dict[Key, Frame] = {}
     own: list[Replies] = []
+    repaired: list[Pair] = []
     shown: set[Key] = set()
     taken_names: set[tuple[str, str]] = set()
     for run in runs:
@@ -188,23 +194,105 @@ def _score_runs(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices 
             taken_names.add((label, prompt))
             effort = _effort(variants[REAL], prices, labels)
             if not variants[REAL][0].asked.weighs:
-                own.append(replies(label, variants[REAL], str(run.folder)))
+                own.append(replies(label, by_repeat(variants[REAL])[0], str(run.folder)))
                 shown |= set(own[-1].truth)
                 rows.append(own_row(own[-1], variants, asked, str(run.folder), effort))
                 continue
-            values = _values(variants[REAL], truth)
+            sets = [_values(readings, truth) for readings in by_repeat(variants[REAL])]
+            values = medians(sets)
             predictions[label, prompt] = values
-            rows.append(_row(label, prompt, variants, values, truth, task, asked, effort))
+            scored = _row(label, prompt, variants, sets, truth, task, asked, effort)
+            rows.append(scored)
+            others = {f"{prompt} (median)": values} if len(sets) > 1 else {}
+            if recalibrate and values:
+                repairs = _recalibrated(prompt, values, truth, asked)
+                others |= repairs
+                repaired += _repairs(label, prompt, values, repairs, truth, task, asked)
+            rows += [_derived(scored, name, read, truth, task, asked) for name, read in others.items()]
     return VlmScore(
         task=task if predictions or not own else own[0].task if len({one.task for one in own}) == 1 else "answers",
         rows=tuple(rows),
-        pairs=(*_pairs(predictions, truths, task, asked), *own_pairs(own, asked)),
+        pairs=(*_pairs(predictions, truths, task, asked), *repaired, *own_pairs(own, asked)),
         frames=len(shown | set(truths)),
         confidence=asked.comparison["confidence"],
         parser=PARSER_VERSION,
         runs=tuple(_source(run, prices) for run in runs),
-        notes=tuple(_unasked_remark(run) for run in runs if run.unasked),
+        notes=(*(_unasked_remark(run) for run in runs if run.unasked), *_method_remarks(rows, repaired)),
         details=LazyRunDetails(tuple(runs)),
+    )
+
+
+def _method_remarks(rows: Sequence[PromptScore], repaired: Sequence[Pair]) -> list[str]:
+    remarks = []
+    if any(row.repeats > 1 for row in rows):
+        remarks.append(
+            "Scores of repeated questions are means over the repeats, with intervals for other meals and replies. "
+            "Prompts are compared by the medians of their repeats."
+        )
+    if repaired:
+        remarks.append(
+            f"Recalibrated: weights are a + b times the reading, with a line that was fitted on {FOLDS - 1} of {FOLDS} "
+            "parts of the sequences and applied to the other one. The lines themselves are not resampled."
+        )
+    return remarks
+
+
+def _recalibrated(
+    prompt: str, values: Mapping[Key, float], truth: Mapping[Key, Frame], asked: Asked
+) -> dict[str, dict[Key, float]]:
+    """Readings repaired by one line, and by a line for each food where that differs; by the name of their row."""
+    clusters = None
+    if cluster := asked.comparison.get("cluster"):
+        beside = asked.beside.get(cluster)
+        clusters = {key[0]: beside[key[0]] if beside else truth[key].text(cluster) for key in values}
+    repairs = {f"{prompt} (recalibrated)": cross_fit(values, truth, clusters=clusters)}
+    if len({truth[key].food for key in values}) > 1:
+        by_food = cross_fit(values, truth, by_food=True, clusters=clusters)
+        if by_food != repairs[f"{prompt} (recalibrated)"]:
+            repairs[f"{prompt} (by food)"] = by_food
+    return repairs
+
+
+def _repairs(
+    model: str,
+    prompt: str,
+    values: Mapping[Key, float],
+    repairs: Mapping[str, Mapping[Key, float]],
+    truth: Mapping[Key, Frame],
+    task: str,
+    asked: Asked,
+) -> list[Pair]:
+    """Raw readings against repaired ones."""
+    metrics = asked.of(task, METRICS[task])
+    return [
+        Pair(prompt, name, SCALE, len(values), _compare(truth, values, read, task, metrics, asked))
+        for name, read in repairs.items()
+    ]
+
+
+def _derived(
+    row: PromptScore, name: str, values: Mapping[Key, float], truth: Mapping[Key, Frame], task: str, asked: Asked
+) -> PromptScore:
+    """The row of numbers that were made of readings: medians, or recalibrated ones."""
+    metrics = asked.of(task, METRICS[task])
+    report = None
+    if values or asked.missing != "skip":
+        sides = weight_sides(truth, values, task, asked)
+        report = api.evaluate(task, *sides, metrics, missing=asked.missing, **asked.report)
+    return PromptScore(
+        model=row.model,
+        prompt=name,
+        report=report,
+        readings=row.readings // row.repeats,
+        parsed=len(values),
+        followed_up=0,
+        outcomes={},
+        lost={},
+        problems={},
+        constant=row.constant,
+        guess=row.guess,
+        controls={},
+        made_of=row.prompt,
     )
 
 
@@ -257,18 +345,21 @@ def _row(
     model: str,
     prompt: str,
     variants: Mapping[str, Sequence[Taken]],
-    values: Mapping[Key, float],
+    sets: Sequence[Mapping[Key, float]],
     truth: Mapping[Key, Frame],
     task: str,
     asked: Asked,
     effort: Effort,
 ) -> PromptScore:
+    values = medians(sets)
     real = variants[REAL]
     outcomes = dict(Counter(r.answer.outcome for r in real))
     report = constant = None
     guess = math.nan
     metrics = asked.of(task, METRICS[task])
-    if values or asked.missing != "skip":
+    if len(sets) > 1:
+        report = _repeated_report(sets, truth, task, metrics, asked)
+    elif values or asked.missing != "skip":
         sides = weight_sides(truth, values, task, asked)
         report = api.evaluate(task, *sides, metrics, missing=asked.missing, **asked.report)
     if values:
@@ -293,7 +384,22 @@ def _row(
         guess=guess,
         controls=controls,
         effort=effort,
+        repeats=len(sets),
+        spread=spread(sets),
     )
+
+
+def _repeated_report(
+    sets: Sequence[Mapping[Key, float]], truth: Mapping[Key, Frame], task: str, metrics: Sequence[str], asked: Asked
+) -> Report | None:
+    """The means over repeats. Frames without a number in a repeat are left out of all, unless they count as wrong."""
+    common = {key: frame for key, frame in truth.items() if asked.missing != "skip" or all(key in one for one in sets)}
+    if not common:
+        return None
+    sides = [weight_sides(common, {k: one[k] for k in common if k in one}, task, asked) for one in sets]
+    named = {str(number): side for number, (_, side) in enumerate(sides, 1)}
+    missing = "error" if asked.missing == "skip" else asked.missing
+    return api.evaluate(task, sides[0][0], named, metrics, missing=missing, runs="replies", **asked.report)
 
 
 def _compare(

@@ -7,6 +7,7 @@ that both models answered. Boxes are scored by task `boxes`, over images.
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -49,13 +50,35 @@ class Replies(Frozen):
         return answer_sides(self.rows, truth, self.frames, self.answers, asked)
 
 
+def by_repeat(taken: Sequence[Taken]) -> list[list[Taken]]:
+    """Readings of the first, the second, ... time that each question was asked."""
+    repeats: dict[int, list[Taken]] = {}
+    for reading in taken:
+        repeats.setdefault(reading.repeat, []).append(reading)
+    return [repeats[number] for number in sorted(repeats)]
+
+
+def medians(sets: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
+    """The median of the numbers of each frame."""
+    keys = dict.fromkeys(key for one in sets for key in one)
+    return {key: statistics.median(one[key] for one in sets if key in one) for key in keys}
+
+
+def spread(sets: Sequence[Mapping[Key, float]]) -> float:
+    """The standard deviation of repeated readings of a frame, pooled over frames by their degrees of freedom."""
+    numbers = [[one[key] for one in sets if key in one] for key in dict.fromkeys(key for one in sets for key in one)]
+    squares = sum(statistics.variance(several) * (len(several) - 1) for several in numbers if len(several) > 1)
+    df = sum(len(several) - 1 for several in numbers)
+    return math.sqrt(squares / df) if df else math.nan
+
+
 def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
     """The readings of one question; `where` names their run."""
     asked = taken[0].asked.of_any_row
     answers = {(r.frame.sequence, r.frame.t): r.answer for r in taken}
     truth = {}
     for r in taken:
-        true_answer = r.asked.kind.truth(r.frame.text(asked.target))
+        true_answer = r.asked.kind.truth(asked.true_cell(r.frame.text))
         if true_answer:
             truth[r.frame.sequence, r.frame.t] = true_answer
     if not truth:
@@ -79,7 +102,17 @@ def row(own: Replies, variants: Mapping[str, Sequence[Taken]], asked: Asked, whe
             against = _compare(replies(own.model, variants[variant], where), own, metrics[:1], asked)
             controls |= {variant: against} if against else {}
     truth, predictions = own.sides(own.truth, asked)
-    report = api.evaluate(own.task, truth, predictions, metrics, **{**asked.report, **EXTRA[own.task]})
+    settings = {**asked.report, **EXTRA[own.task]}
+    repeats = [replies(own.model, taken, where) for taken in by_repeat(real)]
+    if len(repeats) > 1:
+        runs = {str(number): one.sides(own.truth, asked)[1] for number, one in enumerate(repeats, 1)}
+        report = api.evaluate(own.task, truth, runs, metrics, runs="replies", **settings)
+    else:
+        report = api.evaluate(own.task, truth, predictions, metrics, **settings)
+    numbers = [
+        {key: float(answer.said) for key, answer in one.answers.items() if answer.ok} if own.asked.kind.numeric else {}
+        for one in repeats
+    ]
     return PromptScore(
         model=own.model,
         prompt=own.asked.name,
@@ -94,6 +127,8 @@ def row(own: Replies, variants: Mapping[str, Sequence[Taken]], asked: Asked, whe
         guess=math.nan,
         controls=controls,
         effort=effort,
+        repeats=len(repeats),
+        spread=spread(numbers),
     )
 
 
@@ -103,7 +138,7 @@ def pairs(every: Sequence[Replies], asked: Asked) -> list[Pair]:
     wanted = []
     for i, b in enumerate(every):
         for a in every[:i]:
-            if a.model == b.model and (a.asked.target, a.asked.kind) == (b.asked.target, b.asked.kind):
+            if a.model == b.model and (a.asked.targets, a.asked.kind) == (b.asked.targets, b.asked.kind):
                 wanted.append((a, b, "is it the better prompt?"))
                 break
     for b in every:

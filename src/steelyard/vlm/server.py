@@ -266,7 +266,7 @@ class Server:
         self.fingerprint = f"{kind}:{model}@{self.url}"
         self._variable = options.key_variable or speaks.key_variable
         self._secret = Secret(_key(self._variable))
-        self._params = _params(options.params, speaks.reserved, self._secret)
+        self._params = _params(options.params, speaks.reserved, self._secret, options.temperature)
         self._field = _field(options.limit_field, self.url)
         if options.image not in IMAGES:
             raise InvalidSetting(f"`image={options.image}` is not known", remedy=f"Choose one of: {', '.join(IMAGES)}.")
@@ -450,9 +450,11 @@ class Server:
         return visible(self._secret.scrub(text))
 
 
-def _params(settings: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: Secret) -> dict[str, Any]:
+def _params(
+    settings: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: Secret, temperature: float = 0.0
+) -> dict[str, Any]:
     """What is sent beside the question; `none` takes a field out."""
-    params: dict[str, Any] = {"temperature": 0}
+    params: dict[str, Any] = {"temperature": temperature or 0}
     for name, value in settings:
         if name in reserved:
             remedy = "Use `max_tokens` and `limit_field`." if "ax" in name else "It is filled in from the questions."

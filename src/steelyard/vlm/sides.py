@@ -98,7 +98,13 @@ def weight_sides(
     predictions["weight"] = list(values.values())
     if task == "sequences" and any(not math.isnan(frame.kcal_per_g) for frame in frames.values()):
         truth["kcal_per_g"] = [frame.kcal_per_g for frame in frames.values()]
-    return _with_columns(truth, list(frames.values()), asked, ("weight", "kcal_per_g", "sequence", "t")), predictions
+    if task == "sequences" and any(map(_needs_time, asked.metrics.get(task) or ())):
+        truth["time"] = [
+            _number(frame, "time", "time") if frame.text("time") else math.nan for frame in frames.values()
+        ]
+    return _with_columns(
+        truth, list(frames.values()), asked, ("weight", "kcal_per_g", "time", "sequence", "t")
+    ), predictions
 
 
 def answer_sides(
@@ -162,11 +168,16 @@ def _with_columns(side: SideColumns, frames: Sequence[Frame], asked: Asked, same
         of = asked.beside.get(name)
         side.setdefault(name, [frame.text(name) if of is None else of[frame.sequence] for frame in frames])
     if asked.weight is not None:
-        side[WEIGHT] = [_weight(frame, asked.weight) for frame in frames]
+        side[WEIGHT] = [_number(frame, asked.weight, "weight") for frame in frames]
     return side
 
 
-def _weight(frame: Frame, column: str) -> float:
+def _needs_time(spec: str) -> bool:
+    return spec.split("(")[0] in ("mae_rate", "pmae_rate", "mae_duration") or "by=second" in spec
+
+
+def _number(frame: Frame, column: str, what: str) -> float:
+    """A column of a frame as a number of at least 0."""
     text = frame.text(column)
     try:
         weight = float(text)
@@ -174,7 +185,7 @@ def _weight(frame: Frame, column: str) -> float:
         weight = math.nan
     if not 0 <= weight < math.inf:
         raise InvalidNumber(
-            f"the weight '{text}' in the column '{column}' is not a number of at least 0",
+            f"the {what} '{text}' in the column '{column}' is not a number of at least 0",
             where=f"frame {frame.t} of sequence '{frame.sequence}'",
             remedy="Correct the frames, and run the same command again.",
         )

@@ -25,6 +25,7 @@ from steelyard.render.vlm import (
     headline,
     own_question,
     remarks,
+    repeat_rows,
     slice_tables,
     tokens_text,
 )
@@ -107,7 +108,10 @@ def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any, mark: s
             share = count / row.readings if row.readings else math.nan
             cells.append(number_cell(share, f"{percent_text(share)} ({count:,})"))
     rows += [answered, followed]
-    rows += [[Cell(name, head=True), *(Cell(escape(cell)) for cell in cells)] for name, cells in effort_rows(scored)]
+    rows += [
+        [Cell(name, head=True), *(Cell(escape(cell)) for cell in cells)]
+        for name, cells in (*repeat_rows(scored), *effort_rows(scored))
+    ]
     meaning = legend(s.better for s in (scored[0].report.scores.values() if scored[0].report else ()))
     heads = ["metric", *(score.name(row) for row in scored)]
     return (
@@ -172,7 +176,7 @@ def _pairs(score: VlmScore) -> str:
 def _controls(score: VlmScore) -> str:
     rows = []
     for row in score.rows:
-        against = {f"the constant guess {row.guess:.4g} g": row.constant} if row.constant is not None else {}
+        against = {f"the constant guess {row.guess:.4g} g": row.constant} if row.constant and not row.made_of else {}
         against |= {CONTROLS.get(name, name): comparison for name, comparison in row.controls.items()}
         for name, comparison in against.items():
             d = next(iter(comparison.differences.values()))
