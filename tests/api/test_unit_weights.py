@@ -73,6 +73,7 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {"image": ["a", "b"], "item": [1, 1], "value": [1, 1]}, {"image": ["a", "b"], "item": [1, 1], "value": [1, 2]},
         "smooth_l1", 0.25, 0.125,
     ),
+    "nutrients": ({"dish": ["a", "b"], "fat": [10, 10]}, {"dish": ["a", "b"], "fat": [10, 14]}, "mae(target=fat)", 2, 1),
     "boxes3d": (SPACE, {**{k: v[:1] for k, v in SPACE.items()}, "score": [0.9]}, "map", 40 / 90, 65 / 90),  # nuScenes: recalls above 0.1
     "tracking": (
         {**{k: v for k, v in BOX.items() if k != "image"}, "sequence": ["a", "b"], "frame": [1, 1], "track": [1, 1]},
@@ -122,8 +123,8 @@ def test_sample_weight_weighs_units(task: str) -> None:
 @pytest.mark.parametrize("name", [name for name in LIKE_WEIGHTS if name != "sample_weight"])
 @pytest.mark.parametrize("task", TASKS)
 def test_a_column_that_sounds_like_weights_is_used_or_mentioned(task: str, name: str) -> None:
-    if name == "weight" and task in ("weights", "sequences"):
-        return  # it is grams, and required
+    if name == "weight" and task in ("weights", "sequences", "nutrients"):
+        return  # it is grams
     _, _, _, plain, weighted = TASKS[task]
     given = report(task, {name: [3, 1]})
     used = name == "weight" and task in ALSO_WEIGHT

@@ -143,6 +143,7 @@ TASKS = {
     "boxes3d": ["3d", "boxes_3d", "3D detection"],
     "panoptic": ["panoptic_segmentation"],
     "volumes": ["medical"],
+    "nutrients": ["nutrition", "Calories"],
 }
 
 

@@ -136,6 +136,7 @@ class TaskCommand(Command):
                     group="Task options",
                     help=one.meaning,
                     metavar=one.metavar or "|".join(one.choices) or one.name.upper(),
+                    multiple=one.type == "pairs",
                 )
                 for one in catalogue.TASKS[named].options
             ]
@@ -155,10 +156,10 @@ class TaskCommand(Command):
         assert isinstance(ctx, Context)
         for one in ctx.task_options:
             value = params.pop(str(one.name), None)
-            if value is not None:
+            if value is not None and value != ():
                 if one.name in params["options"]:
                     raise DuplicateKey(f"option {one.name} is given twice", remedy="Give it once.")
-                params["options"][one.name] = value
+                params["options"][one.name] = ",".join(value) if one.multiple else value
         if (weight := params.pop("weight", None)) is not None:
             name = _weight_name(params["task"])
             if {name, f"truth.{name}"} & params["columns"].keys():

@@ -37,6 +37,7 @@ MODULES = {
     "volumes": "steelyard.tasks.volumes.task",
     "answers": "steelyard.tasks.answers.task",
     "boxes3d": "steelyard.tasks.boxes3d.task",
+    "nutrients": "steelyard.tasks.nutrients.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -66,6 +67,7 @@ SYNONYMS = {
     "volumes": ("medical", "3d segmentation", "volume", "medical segmentation", "volume segmentation"),
     "answers": ("vqa", "ocr", "qa", "answer", "question answering", "visual question answering", "docvqa"),
     "boxes3d": ("3d detection", "3d", "3d boxes", "3d object detection", "detection 3d", "lidar"),
+    "nutrients": ("nutrition", "calories", "nutrient", "food nutrition", "nutrition estimation", "macronutrients"),
 }
 
 

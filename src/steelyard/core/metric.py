@@ -164,6 +164,10 @@ class Metric(Frozen, ABC):
         """What a table calls it."""
         return self.title
 
+    def unit_of_measure(self, *facts: Any, **none: Any) -> str:
+        """The unit of measure for data with these metadata, where it depends on them."""
+        return self.measured_in
+
     def undefined_reason(self, *totals: Any, **none: Any) -> str:
         """Why the value of the plain score is nan."""
         return self.documented_reason()

@@ -13,7 +13,15 @@ from dataclasses import field
 from typing import Any, Literal
 
 from steelyard.core import registry
-from steelyard.core.errors import Conflict, InvalidNumber, InvalidSetting, OutOfRange, UnknownName, nearest
+from steelyard.core.errors import (
+    Conflict,
+    DuplicateKey,
+    InvalidNumber,
+    InvalidSetting,
+    OutOfRange,
+    UnknownName,
+    nearest,
+)
 from steelyard.core.frozen import Frozen
 
 SIDES = ("truth", "prediction")
@@ -23,7 +31,7 @@ class Option(Frozen):
     """One option.
 
     Types: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`,
-    `text`.
+    `text`, `pairs` (columns with a text for each: a dict, or "NAME=TEXT,NAME=TEXT"; the command line takes several).
 
     `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
     value of an `ids` option is read into records with one column, named `column`. `group` names the entry points whose
@@ -31,7 +39,7 @@ class Option(Frozen):
     """
 
     name: str
-    type: Literal["choice", "number", "numbers", "ids", "path", "text"]
+    type: Literal["choice", "number", "numbers", "ids", "path", "text", "pairs"]
     meaning: str
     default: Any = None
     choices: tuple[str, ...] = ()
@@ -54,7 +62,23 @@ class Option(Frozen):
             if not len(parts):
                 raise InvalidNumber(f"option {self.name}: no number is given", remedy=self.meaning)
             return tuple(self._number(part) for part in parts)
+        if self.type == "pairs":
+            return self._pairs(value)
         return value if self.type != "number" else self._number(value)
+
+    def _pairs(self, value: Any) -> dict[str, str]:
+        if isinstance(value, Mapping):
+            items = [(str(name), str(text)) for name, text in value.items()]
+        else:
+            split = [part.partition("=") for part in str(value).split(",")]
+            items = [(name.strip(), text.strip()) for name, _, text in split]
+        for name, text in items:
+            if not name or not text:
+                raise InvalidSetting(f"option {self.name}: '{value}' is not {self.metavar}", remedy=self.meaning)
+        pairs = dict(items)
+        if len(pairs) < len(items):
+            raise DuplicateKey(f"option {self.name}: '{value}' names a column twice", remedy="Give each name once.")
+        return pairs
 
     def _is_brought(self, value: Any) -> bool:
         return bool(self.group) and value in registry.plugins(self.group)

@@ -119,7 +119,7 @@ class Task(Frozen):
         """
         renamed = self.joint_columns
         predicted = tuple(
-            replace(column, name=renamed[column.name], empty=True)
+            replace(column, name=renamed[column.name], empty=True, aliases=())
             for column in self.prediction.columns
             if column.name in renamed
         )

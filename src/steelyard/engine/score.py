@@ -471,7 +471,7 @@ def _score(
         undefined_reason=metric.undefined_reason(counts) if undefined else "",
         notes=() if undefined else (*metric.notes(counts), *classes.notes, *remarks(str(metric), estimate)),
         better=cast("Direction", metric.better),
-        measured_in=metric.measured_in,
+        measured_in=metric.unit_of_measure(point.metadata),
         draws=draws,
         why_no_interval=estimate.undefined_reason,
         se=estimate.se,

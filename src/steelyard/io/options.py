@@ -34,7 +34,7 @@ def resolve_options(task: Task, options: Mapping[str, Any]) -> Options:
             values[name], shown[name] = ids, ids.source
         else:
             values[name] = option.convert(value)
-            shown[name] = str(value)
+            shown[name] = str(value) if option.type != "pairs" else ",".join(map("=".join, values[name].items()))
     return Options(task.options, values, shown)
 
 

@@ -31,12 +31,13 @@ READERS = {
     "tracking": "steelyard.tasks.tracking.reader",
     "panoptic": "steelyard.tasks.panoptic.reader",
     "answers": "steelyard.tasks.answers.reader",
+    "nutrients": "steelyard.tasks.nutrients.reader",
     "volumes": "steelyard.io.maps",
     "solid": "steelyard.tasks.boxes3d.reader",
 }
 
 WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream
-OF_ROWS = ("rows", "answers")  # those that read tables in which a row is what is scored
+OF_ROWS = ("rows", "answers", "nutrients")  # those that read tables in which a row is what is scored
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
@@ -63,6 +64,8 @@ def read_sides(
     if named is not None and not all(isinstance(side, WHOLE) for side in (truth, predictions)):
         from steelyard.io.streams import is_stream, read_stream  # files need no reader of streams
 
+        asked = options.values.items() if options is not None else ()
+        named = [*named, *(name for _, value in asked if isinstance(value, dict) for name in value)]
         wanted = partial(_is_wanted, task, columns, named)
         if is_stream(truth):
             truth = of_truth(read_stream, truth, "truth", wanted)

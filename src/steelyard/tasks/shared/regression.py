@@ -3,21 +3,37 @@
 Conventions: `rows` are the items or frames that were weighed, `y` the true and `ŷ` the predicted number of grams,
 `w` the weight of a row's unit. Every metric here weighs rows equally inside a unit.
 Checks of an estimator as an instrument (round numbers, rising steps) are here too.
+
+A task whose rows have several targets (`nutrients`) uses the same statistics and metrics: its metrics override
+`RowMetric.selection`, and its pairs have `target_rows`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from steelyard.core.block import MomentsBlock, Pooled, SumBlock
+from steelyard.core.block import CellsBlock, MomentsBlock, Pooled, SumBlock
 from steelyard.core.errors import InvalidValue
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.state import TotalsView
-from steelyard.core.statistic import Moments, Requirement, SharedCache, Sum, sum_by_unit
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.statistic import (
+    Cells,
+    Moments,
+    RankingReader,
+    Requirement,
+    SharedCache,
+    Sum,
+    sum_by_unit,
+)
+from steelyard.core.weights import Entries, Floats, Role, Weights, ratio
+
+ScoredRows = tuple[Array, Array, Array]  # true and predicted numbers, and the unit of each
 
 
 def regression_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
@@ -53,15 +69,39 @@ def row_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
     return cache.once("row columns", lambda: regression_columns(*rows_of(pairs, cache), pairs.owner, len(pairs.units)))
 
 
+def _added_setting() -> Any:
+    """A setting of a statistic that states of earlier versions do not name."""
+    return field(default="", metadata={"added": True})
+
+
+def scored_rows(pairs: Any, cache: SharedCache, target: str, scaled: str) -> ScoredRows:
+    """All rows, or those of one target of a task that has several, with the unit of each.
+
+    With `scaled` predictions are rescaled by another target first, as `target_rows` of the pairs does it.
+    """
+    if not target:
+        return (*rows_of(pairs, cache), pairs.owner)
+    rows: ScoredRows = cache.once(("rows", target, scaled), lambda: pairs.target_rows(target, scaled))
+    return rows
+
+
 class RowSum(Sum):
     """A sum over the rows of each unit: of their number, their errors, their grams."""
 
     name = "rows.sum"
 
     of: str = "rows"
+    target: str = _added_setting()
+    scaled: str = _added_setting()
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        return SumBlock(row_columns(pairs, cache)[self.of])
+        if not self.target:
+            return SumBlock(row_columns(pairs, cache)[self.of])
+        columns = cache.once(
+            ("row columns", self.target, self.scaled),
+            lambda: regression_columns(*scored_rows(pairs, cache, self.target, self.scaled), len(pairs.units)),
+        )
+        return SumBlock(columns[self.of])
 
 
 class RowMoments(Moments):
@@ -69,8 +109,75 @@ class RowMoments(Moments):
 
     name = "rows.moments"
 
+    target: str = _added_setting()
+    scaled: str = _added_setting()
+
     def measure(self, pairs: Pairs, cache: SharedCache) -> MomentsBlock:
-        return MomentsBlock.of(rows_of(pairs, cache), pairs.owner, len(pairs.units))
+        truth, prediction, owner = scored_rows(pairs, cache, self.target, self.scaled)
+        return MomentsBlock.of((truth, prediction), owner, len(pairs.units))
+
+
+class ErrorMoments(Moments):
+    """The mean and the squares of errors."""
+
+    name = "rows.error_moments"
+
+    target: str = _added_setting()
+    scaled: str = _added_setting()
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> MomentsBlock:
+        truth, prediction, owner = scored_rows(pairs, cache, self.target, self.scaled)
+        return MomentsBlock.of((prediction - truth,), owner, len(pairs.units))
+
+
+class RowErrors(Cells):
+    """The absolute error of each row: one entry per row, in a single cell."""
+
+    name = "rows.absolute_errors"
+
+    target: str = _added_setting()
+    scaled: str = _added_setting()
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> CellsBlock:
+        truth, prediction, owner = scored_rows(pairs, cache, self.target, self.scaled)
+        error = np.abs(prediction - truth)
+        return CellsBlock.of((1,), Metadata(), owner, np.zeros(len(owner), np.int64), error)
+
+
+class MedianOfRows(RankingReader):
+    """The weighted median of the entries of `RowErrors`: of two middle values the mean."""
+
+    def read(self, block: Any, weights: Weights, metadata: Metadata) -> Floats:
+        entries: Entries = block.entries
+        if not len(entries.owner) or entries.value is None:
+            return np.full(weights.rows, np.nan)
+        order = np.argsort(entries.value, kind="stable")
+        value, owner = entries.value[order], entries.owner[order]
+        if weights.role is Role.UNITS:
+            unit = (weights @ np.arange(weights.units, dtype=np.float64)).astype(np.int64)
+            return _median_by_unit(value, owner, weights.units)[unit]
+        return np.concatenate([_weighted_medians(value, block[:, owner]) for block in weights.blocks()])
+
+
+def _weighted_medians(value: Array, weight: Floats) -> Floats:
+    """The median of rising values under each row of weights; nan where a row has no weight."""
+    total = np.cumsum(weight, axis=1)
+    half = total[:, -1:] / 2
+    near = ROUNDING * half  # sums of weights that are not whole numbers are rounded
+    low, high = (total < half - near).sum(axis=1), (total <= half + near).sum(axis=1)
+    last = len(value) - 1
+    middle = (value[np.minimum(low, last)] + value[np.minimum(high, last)]) / 2
+    return np.where(half[:, 0] > 0, middle, np.nan)
+
+
+def _median_by_unit(value: Array, owner: Array, units: int) -> Floats:
+    """The median of rising values in each unit; nan in a unit without any."""
+    order = np.argsort(owner, kind="stable")
+    value, count = value[order], np.bincount(owner, minlength=units)
+    start = np.cumsum(count) - count
+    low, high = (start + np.maximum(count - 1, 0) // 2), (start + count // 2)
+    last = len(value) - 1
+    return np.where(count > 0, (value[np.minimum(low, last)] + value[np.minimum(high, last)]) / 2, np.nan)
 
 
 ROWS = RowSum("rows")
@@ -81,10 +188,13 @@ class EpsilonError(Sum):
 
     name = "rows.relative_to_epsilon"
 
+    target: str = _added_setting()
+    scaled: str = _added_setting()
+
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        truth, prediction = rows_of(pairs, cache)
+        truth, prediction, owner = scored_rows(pairs, cache, self.target, self.scaled)
         relative = np.abs(prediction - truth) / np.maximum(np.abs(truth), np.finfo(np.float64).eps)
-        return sum_by_unit(relative, pairs.owner, len(pairs.units))
+        return sum_by_unit(relative, owner, len(pairs.units))
 
 
 class RowsWithin(Sum):
@@ -93,17 +203,36 @@ class RowsWithin(Sum):
     name = "rows.within"
 
     percent: float
+    target: str = _added_setting()
+    scaled: str = _added_setting()
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        truth, prediction = rows_of(pairs, cache)
+        truth, prediction, owner = scored_rows(pairs, cache, self.target, self.scaled)
         within = 100 * np.abs(prediction - truth) <= self.percent * truth
-        return sum_by_unit(within.astype(float), pairs.owner, len(pairs.units))
+        return sum_by_unit(within.astype(float), owner, len(pairs.units))
 
 
 INFINITY = float("inf")
 
 
-class MeanAbsoluteError(Metric):
+class RowMetric(Metric):
+    """Base of metrics over scored rows. `selection` says which of several targets a metric is of, and how scaled."""
+
+    @property
+    def selection(self) -> Mapping[str, str]:
+        """The settings `target` and `scaled` of its statistics."""
+        return {}
+
+    def sum_of(self, what: str) -> RowSum:
+        """The sum over rows of their errors, their true numbers, and so on."""
+        return RowSum(what, **self.selection)
+
+    def moments(self) -> RowMoments:
+        """The moments of true and predicted numbers."""
+        return RowMoments(**self.selection)
+
+
+class MeanAbsoluteError(RowMetric):
     r"""Mean absolute error: how far off a prediction is, on average.
 
     $\mathrm{MAE} = \sum_i w_i\,|\hat y_i - y_i| \;/\; \sum_i w_i$
@@ -127,13 +256,13 @@ class MeanAbsoluteError(Metric):
     reference = "sklearn.metrics.mean_absolute_error"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return RowSum("abs_error"), ROWS
+        return self.sum_of("abs_error"), self.sum_of("rows")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return ratio(totals[RowSum("abs_error")], totals[ROWS])
+        return ratio(totals[self.sum_of("abs_error")], totals[self.sum_of("rows")])
 
 
-class MeanAbsolutePercentageError(Metric):
+class MeanAbsolutePercentageError(RowMetric):
     r"""Mean absolute percentage error: how far off a prediction is, relative to the true weight.
 
     $\mathrm{MAPE} = 100 \sum_i w_i\,|\hat y_i - y_i| / y_i \;/\; \sum_i w_i$
@@ -163,28 +292,28 @@ class MeanAbsolutePercentageError(Metric):
 
     def requirements(self) -> tuple[Requirement, ...]:
         if self.zero == "eps":
-            return EpsilonError(), ROWS
-        return RowSum("relative_error"), RowSum("positive_rows"), RowSum("zero_rows")
+            return EpsilonError(**self.selection), self.sum_of("rows")
+        return self.sum_of("relative_error"), self.sum_of("positive_rows"), self.sum_of("zero_rows")
 
     def reduce(self, totals: TotalsView) -> Floats:
         if self.zero == "eps":
-            return 100 * ratio(totals[EpsilonError()], totals[ROWS])
-        zero_rows = totals[RowSum("zero_rows")]
+            return 100 * ratio(totals[EpsilonError(**self.selection)], totals[self.sum_of("rows")])
+        zero_rows = totals[self.sum_of("zero_rows")]
         if self.zero == "error" and (zero_rows > 0).any():
             raise InvalidValue(
                 f"metric '{self}': {zero_rows.max():.0f} rows have a true weight of 0",
                 remedy="Remove them, or use mape, which leaves them out and counts them.",
             )
-        return 100 * ratio(totals[RowSum("relative_error")], totals[RowSum("positive_rows")])
+        return 100 * ratio(totals[self.sum_of("relative_error")], totals[self.sum_of("positive_rows")])
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Rows without a relative error."""
         if self.zero == "eps":
             return 0, ""
-        return float(totals[RowSum("zero_rows")][0]), "rows with a true weight of 0"
+        return float(totals[self.sum_of("zero_rows")][0]), "rows with a true weight of 0"
 
 
-class WeightedAbsolutePercentageError(Metric):
+class WeightedAbsolutePercentageError(RowMetric):
     r"""Weighted absolute percentage error: all grams off over all grams there are.
 
     $\mathrm{WAPE} = 100 \sum_i w_i\,|\hat y_i - y_i| \;/\; \sum_i w_i\,y_i$
@@ -207,13 +336,13 @@ class WeightedAbsolutePercentageError(Metric):
     measured_in = "%"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return RowSum("abs_error"), RowSum("truth")
+        return self.sum_of("abs_error"), self.sum_of("truth")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return 100 * ratio(totals[RowSum("abs_error")], totals[RowSum("truth")])
+        return 100 * ratio(totals[self.sum_of("abs_error")], totals[self.sum_of("truth")])
 
 
-class Bias(Metric):
+class Bias(RowMetric):
     r"""Bias: the mean signed error; above 0 the model predicts too much.
 
     $\mathrm{bias} = \sum_i w_i\,(\hat y_i - y_i) \;/\; \sum_i w_i$
@@ -234,13 +363,13 @@ class Bias(Metric):
     measured_in = "g"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return RowSum("error"), ROWS
+        return self.sum_of("error"), self.sum_of("rows")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return ratio(totals[RowSum("error")], totals[ROWS])
+        return ratio(totals[self.sum_of("error")], totals[self.sum_of("rows")])
 
 
-class RootMeanSquaredError(Metric):
+class RootMeanSquaredError(RowMetric):
     r"""Root mean squared error: the typical error, large ones weighing more.
 
     $\mathrm{RMSE} = \sqrt{\sum_i w_i\,(\hat y_i - y_i)^2 \;/\; \sum_i w_i}$
@@ -263,13 +392,13 @@ class RootMeanSquaredError(Metric):
     reference = "sklearn.metrics.root_mean_squared_error"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return RowSum("squared_error"), ROWS
+        return self.sum_of("squared_error"), self.sum_of("rows")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return np.sqrt(ratio(totals[RowSum("squared_error")], totals[ROWS]))
+        return np.sqrt(ratio(totals[self.sum_of("squared_error")], totals[self.sum_of("rows")]))
 
 
-class Within(Metric):
+class Within(RowMetric):
     r"""Within p percent: the share of rows whose prediction is at most p % off.
 
     $\mathrm{within}_p = 100 \sum_i w_i\,[\,100\,|\hat y_i - y_i| \le p\,y_i\,] \;/\; \sum_i w_i$
@@ -299,27 +428,27 @@ class Within(Metric):
         return f"Within {self.percent:g} percent"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return RowsWithin(float(self.percent)), ROWS
+        return RowsWithin(float(self.percent), **self.selection), self.sum_of("rows")
 
     def reduce(self, totals: TotalsView) -> Floats:
         return 100 * ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        return totals[RowsWithin(float(self.percent))], totals[ROWS]
+        return totals[RowsWithin(float(self.percent), **self.selection)], totals[self.sum_of("rows")]
 
 
 # A remainder below this share of what was subtracted is rounding, not variance.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 TRUTH, PREDICTION = 0, 1  # columns of RowMoments
 
 
 def _variance(pooled: Pooled, side: int) -> Floats:
     """Sum of squares around the weighted mean; nan where there is none but rounding."""
     value, scale = pooled.covariance(side, side)
-    return np.where(value > _ROUNDING * scale, value, np.nan)
+    return np.where(value > ROUNDING * scale, value, np.nan)
 
 
-class CoefficientOfDetermination(Metric):
+class CoefficientOfDetermination(RowMetric):
     r"""Coefficient of determination: the share of the truth's variance that the prediction explains.
 
     $R^2 = 1 - \sum_i w_i\,(\hat y_i - y_i)^2 \;/\; \sum_i w_i\,(y_i - \bar y)^2$
@@ -342,14 +471,14 @@ class CoefficientOfDetermination(Metric):
     reference = "sklearn.metrics.r2_score"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return RowSum("squared_error"), RowMoments()
+        return self.sum_of("squared_error"), self.moments()
 
     def reduce(self, totals: TotalsView) -> Floats:
-        variance = _variance(totals[RowMoments()], TRUTH)
-        return np.asarray(1 - totals[RowSum("squared_error")] / variance)
+        variance = _variance(totals[self.moments()], TRUTH)
+        return np.asarray(1 - totals[self.sum_of("squared_error")] / variance)
 
 
-class PearsonCorrelation(Metric):
+class PearsonCorrelation(RowMetric):
     r"""Pearson correlation: how linearly prediction and truth go together.
 
     $r = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y})
@@ -371,15 +500,15 @@ class PearsonCorrelation(Metric):
     reference = "scipy.stats.pearsonr"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return (RowMoments(),)
+        return (self.moments(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        pooled = totals[RowMoments()]
+        pooled = totals[self.moments()]
         scale = np.sqrt(_variance(pooled, TRUTH) * _variance(pooled, PREDICTION))
         return np.asarray(np.clip(pooled.covariance(TRUTH, PREDICTION)[0] / scale, -1.0, 1.0))
 
 
-class Slope(Metric):
+class Slope(RowMetric):
     r"""Slope of the prediction against the truth: how much of a real change is seen.
 
     $b = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y}) \;/\; \sum_i w_i (y_i - \bar y)^2$
@@ -402,10 +531,10 @@ class Slope(Metric):
     reference = "scipy.stats.linregress"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return (RowMoments(),)
+        return (self.moments(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        pooled = totals[RowMoments()]
+        pooled = totals[self.moments()]
         return np.asarray(pooled.covariance(TRUTH, PREDICTION)[0] / _variance(pooled, TRUTH))
 
 

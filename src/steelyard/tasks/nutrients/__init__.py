@@ -1,0 +1,1 @@
+"""Task `nutrients`: several targets per dish, such as mass, energy and protein, and lists of ingredients."""
