@@ -20,7 +20,7 @@ def draw_nutrients(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         item += [f"i{i}" for i in range(count)]
     rows = len(dish)
     mass = np.round(rng.gamma(3.0, 60.0, rows) + 20, 1)
-    share = rng.dirichlet([2.0, 1.0, 2.0, 1.5], rows)
+    share = 0.6 * rng.dirichlet([2.0, 1.0, 2.0, 1.5], rows)
     truth: Data = {"dish": dish, "item": item, "mass": mass}
     predicted: Data = {"dish": dish, "item": item, "mass": np.round(mass * rng.uniform(0.5, 1.6, rows), 1)}
     for k, name in enumerate(("fat", "carbohydrate", "protein"), start=1):
@@ -30,10 +30,11 @@ def draw_nutrients(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     for side in (truth, predicted):
         side["energy"] = np.round(4 * side["protein"] + 4 * side["carbohydrate"] + 9 * side["fat"], 1)
     truth["fat"][rng.random(rows) < 0.05] = np.nan
-    truth["ingredients"] = ["|".join(f"{food}={rng.integers(5, 90)}" for food in _foods(rng)) for _ in range(rows)]
+    lists = [_foods(rng) for _ in range(rows)]
+    truth["ingredients"] = [_listed(rng, foods, grams) for foods, grams in zip(lists, mass, strict=True)]
     predicted["ingredients"] = [
-        text if rng.random() < 0.4 else "|".join(f"{food}={rng.integers(5, 90)}" for food in _foods(rng))
-        for text in truth["ingredients"]
+        _listed(rng, foods if rng.random() < 0.4 else _foods(rng), grams)
+        for foods, grams in zip(lists, predicted["mass"], strict=True)
     ]
     truth["group"] = [f"g{hash_of(d) % 3}" for d in dish]
     return truth, predicted
@@ -41,6 +42,12 @@ def draw_nutrients(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
 
 def _foods(rng: np.random.Generator) -> list[str]:
     return [FOODS[i] for i in rng.choice(len(FOODS), size=int(rng.integers(1, 4)), replace=False)]
+
+
+def _listed(rng: np.random.Generator, foods: list[str], grams: float) -> str:
+    """Foods with their parts of the mass."""
+    shares = rng.dirichlet(np.full(len(foods), 3.0))
+    return "|".join(f"{food}={grams * share:.1f}" for food, share in zip(foods, shares, strict=True))
 
 
 def perfect_nutrients(truth: Data) -> Data:

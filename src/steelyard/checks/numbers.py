@@ -18,9 +18,9 @@ UNITS = {  # what the predictions must be multiplied by, if so
 NEAR = 0.7  # a median distance of logarithms that a poor model keeps: a factor of two
 
 
-def unit_of_weight(data: CheckData) -> Problem | None:
+def unit_of_weight(data: CheckData, name: str = "weight", said: str = "predictions") -> Problem | None:
     """Whether another unit brings the predictions from far away to near the truth."""
-    truth, predicted = data.numbers("weight", "weight")
+    truth, predicted = data.numbers(name, name)
     use = (truth > 0) & (predicted > 0)
     if np.count_nonzero(use) < FEW:
         return None
@@ -33,12 +33,12 @@ def unit_of_weight(data: CheckData) -> Problem | None:
     if best > NEAR or best > plain / 3:
         return None
     return Problem(
-        f"Half of the predictions are off by a factor of {np.exp(plain):,.0f} or more, and of "
+        f"Half of the {said} are off by a factor of {np.exp(plain):,.0f} or more, and of "
         f"{np.exp(best):.2g} or more "
         f"if {UNITS[factor]}.",
         int(use.sum()),
         len(use),
-        some_rows(data.pairs.prediction, data.paired_rows[1][use], "weight"),
+        some_rows(data.pairs.prediction, data.paired_rows[1][use], name),
     )
 
 
@@ -76,16 +76,16 @@ def copies(name: str, other: str) -> Test:
     return test
 
 
-def rows_shifted(data: CheckData) -> Problem | None:
+def rows_shifted(data: CheckData, name: str = "weight") -> Problem | None:
     """Whether predictions fit the row before or after their own, in the order of the truth's file."""
     if data.pairs is None or data.quick or len(data.pairs.prediction_row) > 200_000:
         return None
     rows, places = data.paired_rows
-    if len(rows) < FEW or "weight" not in data.pairs.truth:
+    if len(rows) < FEW or name not in data.pairs.truth or name not in data.pairs.prediction:
         return None
     order = np.argsort(rows, kind="stable")
-    truth = data.pairs.truth["weight"][rows[order]]
-    predicted = data.pairs.prediction["weight"][places[order]]
+    truth = data.pairs.truth[name][rows[order]]
+    predicted = data.pairs.prediction[name][places[order]]
     plain = float(np.mean(np.abs(predicted - truth)))
     for step, word in ((1, "before"), (-1, "after")):
         a, b = (truth[:-1], predicted[1:]) if step == 1 else (truth[1:], predicted[:-1])
@@ -95,20 +95,20 @@ def rows_shifted(data: CheckData) -> Problem | None:
                 f"The mean error is {plain:.3g}, and {moved:.3g} where each row of the truth is taken "
                 f"with the prediction "
                 f"of the row {'after' if step == 1 else 'before'}: predictions stand one row {word} their own.",
-                len(rows), len(rows), some_rows(data.pairs.prediction, places[order], "weight"),
+                len(rows), len(rows), some_rows(data.pairs.prediction, places[order], name),
             )  # fmt: skip
     return None
 
 
-def negative(data: CheckData) -> Problem | None:
+def negative(data: CheckData, name: str = "weight", said: str = "weights") -> Problem | None:
     """Predicted weights below 0, of which nothing can be."""
-    _, predicted = data.numbers("weight", "weight")
+    _, predicted = data.numbers(name, name)
     below = np.flatnonzero(predicted < 0)
     if data.quick or len(below) <= 0.05 * len(predicted):
         return None
     return Problem(
-        "Predicted weights are below 0.", len(below), len(predicted),
-        some_rows(data.pairs.prediction, data.paired_rows[1][below], "weight"),
+        f"Predicted {said} are below 0.", len(below), len(predicted),
+        some_rows(data.pairs.prediction, data.paired_rows[1][below], name),
     )  # fmt: skip
 
 

@@ -370,3 +370,15 @@ def test_mass_of_ingredients_is_needed_where_it_is_asked_for() -> None:
     assert value("ingredient_f1", truth, predicted) == 1.0
     with refuses("E-missing-column"):
         sy.evaluate("nutrients", truth, predicted, "ingredient_f1(by=mass)")
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "unit"),
+    [("mass", "weight_oz", "mass=oz"), ("energy", "energy_kJ", "energy=kJ"), ("mass", "volume_ml", "mass=ml")],
+)
+def test_a_name_that_says_another_unit_is_mentioned(target: str, name: str, unit: str) -> None:
+    truth, predicted = drawn(8, 10)
+    truth[name] = truth.pop(target)
+    settings: dict[str, Any] = {"columns": {f"truth.{target}": name}}
+    assert "unit-in-name" in sy.check("nutrients", truth, predicted, **settings)
+    assert "unit-in-name" not in sy.check("nutrients", truth, predicted, options={"target": unit}, **settings)
