@@ -29,6 +29,7 @@ from steelyard.render.page import vlm as vlm_page
 from steelyard.render.page.comparison import _cell, score_figures, unit_figures
 from steelyard.render.scene import as_svg
 from steelyard.render.svg import Backdrop, rasters_svg
+from steelyard.render.text import grid
 from steelyard.results.details import UnitTable
 from steelyard.results.vlm import Effort, PromptScore, VlmScore
 
@@ -257,3 +258,9 @@ def test_a_waterfall_leads_from_their_number_to_ours() -> None:
     assert svg.count("<rect") == 3
     assert "<title>crowds: −0.02000</title>" in svg
     assert explanation.waterfall_of(Explanation("t", "1", {"map": 0.5}, (), {"map": 0.5})) is None
+
+
+def test_a_spec_that_is_too_long_keeps_the_values_of_its_settings() -> None:
+    rows = [["mae(target=energy)", "1"], ["mae(target=carbohydrate)", "2"], ["pmae(target=fat, scaled=mass)", "3"]]
+    shown = grid(["metric", "score"], rows, "lr", 20, shrink=0).splitlines()
+    assert [line[:13] for line in shown[2:]] == ["mae(…energy) ", "mae(…carbohy…", "pmae(…fat, ……"]

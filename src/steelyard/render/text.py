@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_GAPS = 3  # metrics whose gaps a terminal shows
 ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
+
+_SETTING = re.compile(r"(?<=[(,\s])\w+=")  # the name of a setting in a spec
 
 
 def report_text(report: Report, width: int = 80) -> str:
@@ -192,11 +195,17 @@ def grid(
         cells = []
         for text, w, side in zip(row, widths, align, strict=True):
             if len(text) > w:
-                text = text[: w - 1] + "…"
+                text = _shortened(text, w)
             cells.append(text.rjust(w) if side == "r" else text.ljust(w))
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "─" * min(width, max(len(line) for line in lines)))
     return "\n".join(lines)
+
+
+def _shortened(text: str, width: int) -> str:
+    """A text that is too long: a spec without the names of its settings, and as much of it as fits."""
+    values_only = _SETTING.sub("…", text)
+    return values_only if len(values_only) <= width else values_only[: width - 1] + "…"
 
 
 def fitting(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:

@@ -7,7 +7,7 @@ from steelyard.core.task import Task
 from steelyard.tasks.nutrients.data import MEAN, OPTIONS, PREDICTION, TRUTH, join
 from steelyard.tasks.nutrients.metrics import METRICS
 
-DEFAULTS = ("mae", "pmae", "bias", "within@20", "ccc")
+DEFAULTS = ("mae", "pmae", "bias")
 
 
 def defaults_for(metadata: Metadata) -> tuple[str, ...]:
