@@ -56,8 +56,8 @@ def main() -> None:
         rng = np.random.default_rng(7)
         delays = []
         for _ in range(series // 5):
-            found = [c for c in draw_series(rng, 200, "normal", True, step=step, at=10) if c.place + c.after > 10]
-            delays.append(found[0].place + found[0].after - 10 if found else np.inf)
+            later = [c for c in draw_series(rng, 200, "normal", True, step=step, at=10) if c.place + c.after > 10]
+            delays.append(later[0].place + later[0].after - 10 if later else np.inf)
         print(f"  {step:g}: {np.mean(np.isfinite(delays)):.0%} found in 20 runs, median after {np.median(delays):g}")
 
 

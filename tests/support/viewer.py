@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import steelyard as sy
 from steelyard.view.connections import server as make_server
 from steelyard.view.folder import Folder
+from steelyard.view.frame import script
 from steelyard.view.server import make_app
 
 SAMPLES = Path(sy.__file__).parent / "samples"
@@ -39,14 +41,20 @@ class Answer:
         return self.body.decode("utf-8", "replace")
 
 
+def settled() -> float:
+    """A time far ahead: no file is so new that it may still be written."""
+    return 1e12
+
+
 class Server:
     """A real server on a real port, asked with raw requests: a client would tidy a hostile address."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], float] = settled, **more: Any) -> None:
+        self.folder = folder
         self.listening = socket.socket()
         self.listening.bind(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
-        self.app = make_app(Folder(folder), TOKEN, self.port)
+        self.app = make_app(Folder(folder), TOKEN, self.port, clock=clock, **more)
         self.server = make_server(self.app)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
         self.thread.start()
@@ -94,7 +102,7 @@ def run_id(name: str) -> str:
 
 ATTRIBUTES = {
     "href", "src", "alt", "class", "id", "lang", "charset", "name", "content", "scope", "type", "value", "checked", "loading", "rel", "action", "method",
-    "selected", "list", "formaction", "accesskey", "tabindex", "role", "for", "hidden", "open", "title", "http-equiv", "colspan", "rowspan", "xmlns", "viewbox", "width", "height", "font-family", "x", "y", "x1", "x2", "y1", "y2",
+    "selected", "min", "max", "step", "placeholder", "list", "formaction", "accesskey", "tabindex", "role", "for", "hidden", "open", "title", "http-equiv", "colspan", "rowspan", "xmlns", "viewbox", "width", "height", "font-family", "x", "y", "x1", "x2", "y1", "y2",
     "cx", "cy", "r", "rx", "ry", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "transform", "font-size", "text-anchor", "paint-order", "preserveaspectratio", "d", "points",
 }  # fmt: skip
 
@@ -105,6 +113,10 @@ class Looked(HTMLParser):
     def __init__(self, ours: set[str]) -> None:
         super().__init__()
         self.ours, self.titles = ours, ""
+
+    def feed(self, data: str) -> None:
+        """The viewer's own script, which is the same on every page, is no markup of data."""
+        super().feed(data.replace(f"<script>{script()}</script>", ""))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in self.ours, tag

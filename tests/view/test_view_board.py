@@ -82,8 +82,8 @@ def test_false_alarms() -> None:
 
 def test_a_large_step_is_found_where_it_is() -> None:
     rng = np.random.default_rng(3)
-    found = [draw_series(rng, 200, "normal", True, runs=15, step=0.6, at=8) for _ in range(20)]
-    assert sum([change.place for change in changes] == [8] for changes in found) >= 17
+    series = [draw_series(rng, 200, "normal", True, runs=15, step=0.6, at=8) for _ in range(20)]
+    assert sum([change.place for change in changes] == [8] for changes in series) >= 17
 
 
 def test_a_distance_from_the_best_value() -> None:

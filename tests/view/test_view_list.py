@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.view_help import BROKEN, METRICS, make_kinds, make_week
-from support.viewer import TOKEN, Looked, Server, run_id
+from support.viewer import TOKEN, Looked, Server, run_id, settled
 from test_view import PAYLOADS
 
 import steelyard as sy
@@ -91,7 +91,7 @@ def test_only_the_head_of_a_long_result_is_read(folder: Path, tmp_path: Path, mo
     data["details"] = {"much": "x" * 300_000}
     (tmp_path / "long.json").write_text(json.dumps(data))
     monkeypatch.setattr(Folder, "read", lambda *_: pytest.fail("the whole file was read"))
-    entry = index.Index(Folder(tmp_path)).entries()[0]
+    entry = index.Index(Folder(tmp_path), settled).entries()[0]
     assert (entry.kind, entry.task, entry.models, entry.problem) == ("report", "weights", ("small",), "")
 
 
@@ -104,7 +104,7 @@ def test_files_that_are_cut_off_or_damaged(folder: Path, tmp_path: Path) -> None
     for i, (old, new) in enumerate((*swaps, ('"source": "truth.csv"', '"source": "\\ud800"'))):
         assert old in text
         (tmp_path / f"swap_{i}.json").write_text(text.replace(old, new))
-    entries = index.Index(Folder(tmp_path)).entries()
+    entries = index.Index(Folder(tmp_path), settled).entries()
     assert len(entries) == len(list(tmp_path.iterdir()))
     assert all(entry.problem for entry in entries)
     assert all(entry.foreign for entry in entries if entry.name == "cut_0.json")
@@ -273,7 +273,7 @@ def test_runs_compared(server: Server, folder: Path) -> None:
     """Values and differences are those of the results; p-values are one family of all runs and metrics."""
     chosen = ["small_1.json", "large_1.json", "small_7.json", "large_7.json"]
     asked = "&".join(f"run={run_id(name)}" for name in reversed(chosen))
-    page = unescape(server.get(f"/compare?{asked}").text)
+    page = unescape(server.get(f"/compare?as=table&{asked}").text)
     assert "<h1>4 runs compared</h1>" in page
     reports = [sy.load(folder / name) for name in ["large_1.json", "small_1.json", "large_7.json", "small_7.json"]]
     lineup = compare_many(reports)  # type: ignore[arg-type]
@@ -290,7 +290,7 @@ def test_runs_compared(server: Server, folder: Path) -> None:
     flat = sorted((d.p, d.p_adjusted) for one in lineup.comparisons for d in one.differences.values())
     holm = [min(1.0, max((len(flat) - k) * flat[k][0] for k in range(i + 1))) for i in range(len(flat))]
     assert [adjusted for _, adjusted in flat] == pytest.approx(holm)
-    based = server.get(f"/compare?{asked}&base={run_id('small_7.json')}").text
+    based = server.get(f"/compare?as=table&{asked}&base={run_id('small_7.json')}").text
     assert f'<option value="{run_id("small_7.json")}">small, 2026-03-07</option><option' in based
     first = based.split("<tbody>")[1].split("</tr>")[0]
     assert "small, 2026-03-07" in first
@@ -326,10 +326,10 @@ def test_payloads_in_tags_and_names(tmp_path: Path, folder: Path) -> None:
     }  # fmt: skip
     server = Server(tmp_path)
     try:
-        runs = [one.id for one in index.Index(Folder(tmp_path)).entries() if one.kind]
+        runs = [one.id for one in index.Index(Folder(tmp_path), settled).entries() if one.kind]
         assert len(runs) == 8
         paths = ["/", "/?metric=mae&group=model", "/?metric=mae&group=tag%3Anote", f"/?run={runs[0]}"]
-        paths += [f"/compare?{'&'.join(f'run={run}' for run in runs)}"]
+        paths += ["/export/html", f"/compare?as=table&{'&'.join(f'run={run}' for run in runs)}"]
         for name in ("q", "task", "model", "metric", "tag", "group", "sort"):
             paths += [f"/?{name}=x%3D%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E"]
         for path in paths:

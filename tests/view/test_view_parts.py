@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.requests import Request
+from support.viewer import settled
 
 import steelyard as sy
 from steelyard.core.errors import InputError
@@ -64,14 +66,14 @@ def test_values_of_an_entry() -> None:
 
 def test_more_foreign_files_than_are_listed(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     (Path(held.root) / "b.json").write_text("{}")
-    listed = Index(held)
+    listed = Index(held, settled)
     assert [(entry.name, entry.foreign) for entry in listed.entries()] == [("b.json", True), ("sub/a.json", True)]
     monkeypatch.setattr(indexes, "MOST_FOREIGN", 1)
     assert [entry.name for entry in listed.entries()] == ["b.json"]
 
 
 def test_what_was_wrong_with_a_file_is_remembered_of_known_ones(held: Folder) -> None:
-    listed = Index(held)
+    listed = Index(held, settled)
     listed.mark("sub/a.json", "cut off")  # nobody has listed it yet
     assert listed._known == {}
     listed.entries()
@@ -112,9 +114,12 @@ def data_of(values: dict[str, list[float]], names: str = "abc") -> Any:
 
 def test_units_by_their_change() -> None:
     a, b = data_of({"x": [np.nan] * 3, "y": [1.0, 2.0, 3.0]}), data_of({"x": [1.0] * 3, "y": [2.0, 5.0, np.nan]})
-    assert pages.changes(a, b) == ("y", [(1, 3.0), (0, 1.0)])
-    assert pages.changes(a, data_of({"x": [1.0] * 3})) == ("", [])
-    assert pages.changes(a, data_of({"y": [1.0] * 3}, "abd")) == ("", [])
+    c = data_of({"y": [7.0, 1.0, 2.0]})
+    assert pages.Beside((), (a, b)).order() == ("y", [(1, 3.0), (0, 1.0)])
+    assert pages.Beside((), (a, b, c)).order() == ("y", [(0, 6.0), (1, 4.0)])  # of three, the range of each unit
+    assert pages.Beside((), (a, b), "x").order() == ("", [])
+    assert pages.Beside((), (a, data_of({"x": [1.0] * 3}))).order() == ("", [])
+    assert pages.Beside((), (a, data_of({"y": [1.0] * 3}, "abd"))).order() == ("", [])
 
 
 def test_units_side_by_side_lead_to_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,14 +127,15 @@ def test_units_side_by_side_lead_to_their_neighbours(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pages, "_unit_scores", lambda *given: "")
     site = Site("/t", None)  # type: ignore[arg-type]
     a, b = StoredRun("1", "a.json", 0.0, None), StoredRun("2", "b.json", 0.0, None)
+    monkeypatch.setattr(pages, "has_threshold", lambda data: False)
     both = data_of({"y": [1.0, 2.0, 3.0]}), data_of({"y": [2.0, 5.0, np.nan]})
 
     def turns(unit: int) -> str:
-        page = pages.both_unit_page(site, a, b, both, unit)
+        page = pages.beside_unit_page(site, pages.Beside((a, b), both), unit)
         return page.partition('<p class="turn">')[2].partition("</p>")[0]
 
-    assert turns(0) == '<a href="/t/both/1/2/unit/1" rel="prev">← changed more</a>'
-    assert turns(1) == '<a href="/t/both/1/2/unit/0" rel="next">changed less →</a>'
+    assert turns(0).endswith('<a href="/t/beside/1?run=1&amp;run=2" rel="prev">← more different</a>')
+    assert turns(1).endswith('<a href="/t/beside/0?run=1&amp;run=2" rel="next">less different →</a>')
     assert turns(2) == ""
 
 
@@ -228,6 +234,6 @@ def test_an_image_without_a_scene_is_shown_alone(monkeypatch: pytest.MonkeyPatch
 
 def test_two_runs_without_units_have_no_page_of_both() -> None:
     run = StoredRun("1", "a.json", 0.0, None)
-    runs: Any = SimpleNamespace(get=lambda name: run, data=lambda one: (None, "none"))
+    runs: Any = SimpleNamespace(get=lambda name: run, data=lambda one: (None, "none"), index=None)
     with pytest.raises(viewing.Missing):
-        viewing._View(runs, Site("/t", runs))._both(SimpleNamespace(path_params={"a": "1", "b": "1"}))  # type: ignore[arg-type]
+        viewing._View(runs)._beside(Request({"type": "http", "query_string": b"run=1&run=2", "headers": []}))

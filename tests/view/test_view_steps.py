@@ -96,9 +96,9 @@ def test_the_image_of_a_frame_lies_below(server: Server) -> None:
 
 
 def test_two_models_show_one_frame(server: Server) -> None:
-    page = server.get(f"/both/{run_id('a.json')}/{run_id('b.json')}/unit/0?at=2").text
+    page = server.get(f"/beside/0?run={run_id('a.json')}&run={run_id('b.json')}&at=2").text
     assert page.count("Sequence SEQ-1, frame 2") == 4  # as title and as text of either picture
-    assert f"/both/{run_id('a.json')}/{run_id('b.json')}/unit/0?at=3" in page
+    assert f"/beside/0?run={run_id('a.json')}&amp;run={run_id('b.json')}&amp;at=3" in page
 
 
 def test_draw_takes_a_frame(folder: Path, steelyard) -> None:  # type: ignore[no-untyped-def]

@@ -49,9 +49,14 @@ def board(site: Site, series: Sequence[Series], query: Query) -> str:
     heads = "".join(
         f'<th scope="col"{kind}>{name}</th>'
         for name, kind in (
-            ("model", ""), ("latest", ' class="number"'), ("interval", ""), ("runs", ""), ("change", ""), ("date", ""),
+            ("model", ""),
+            ("latest", ' class="number"'),
+            ("interval", ""),
+            ("runs", ""),
+            ("change", ""),
+            ("date", ""),
         )
-    )  # fmt: skip
+    )
     left = len(series) - len(shown)
     more = f" {count_text(left, 'more model')} can be found by task, model or search." if left > 0 else ""
     return (
@@ -138,9 +143,9 @@ def flagged(site: Site, series: Sequence[Series], spec: str) -> dict[str, list[t
     return {one.latest.id: site.images.runs.changes(one, spec) for one in judged}
 
 
-def told(
+def change_sentences(
     site: Site, series: Sequence[Series], spec: str, changes: dict[str, list[tuple[Entry, Change]]]
-) -> str:  # fmt: skip
+) -> str:
     """Since when each series is better or worse."""
     items = "".join(
         f"<li>{_sentence(site, one, spec, changes[one.latest.id])}</li>" for one in series if one.latest.id in changes
@@ -178,10 +183,10 @@ def _since(site: Site, spec: str, run: Entry, change: Change) -> str:
     between = interval_text(change.difference, change.interval)
     unit = f" {score.measured_in}" if score.measured_in else ""
     mean = "this run" if change.after == 1 else f"the mean of {change.after} runs"
-    how = "paired" if change.paired else "from their intervals"
+    method = "paired" if change.paired else "from their intervals"
     return (
         f'{escape(spec)} is <span class="{_KINDS.get(word, "plain")}">{word}</span> since '
         f'<a href="{escape(site.entry(run))}">{wrapped(run.name)}</a> ({escape(moment(run.date, "%Y-%m-%d"))}): '
         f"{escape(signed_text(change.difference, change.interval))}{escape(unit)} {escape(between)}, {mean} against "
-        f"the {count_text(change.before, 'run')} before, {how}."
+        f"the {count_text(change.before, 'run')} before, {method}."
     )

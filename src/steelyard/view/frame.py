@@ -1,4 +1,4 @@
-"""The frame of the viewer's own pages: no script at all, one style sheet by its hash, images from this server alone.
+"""The frame of the viewer's own pages: one style sheet and one script by their hashes, images from this server alone.
 
 Where pages lead: the address in front of every path.
 """
@@ -31,12 +31,22 @@ def style() -> str:
 
 
 @cache
-def policy() -> str:
-    """The content security policy of the viewer's own pages."""
-    digest = base64.b64encode(hashlib.sha256(style().encode("utf-8")).digest()).decode("ascii")
+def script() -> str:
+    """The script of the list, which watches the folder."""
+    return files("steelyard.view").joinpath("view.js").read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@cache
+def policy(watching: bool = False) -> str:
+    """The content security policy of the viewer's own pages; only those that watch the folder have a script."""
+
+    def source(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+    runs = f"script-src {source(script())}; connect-src 'self'; " if watching else ""
     return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
+        f"default-src 'none'; {runs}style-src {source(style())}; img-src 'self' data:; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
     )
 
 
@@ -47,8 +57,26 @@ def report_policy(page: str) -> str:
     return f"{own}; frame-ancestors 'none'"
 
 
-def document(title: str, line: str, body: str, links: Sequence[tuple[str, str]] = ()) -> str:
+class Watch(Frozen):
+    """What a page that watches the folder starts from: where the state is asked for, and what it was."""
+
+    address: str
+    version: str
+    count: int
+
+
+def document(
+    title: str, line: str, body: str, links: Sequence[tuple[str, str]] = (), watch: Watch | None = None
+) -> str:
     """A whole page; `links` are places and names, and texts are escaped here, the body's by whoever made it."""
+    watching = f"<script>{script()}</script>\n" if watch is not None else ""
+    state = (
+        ""
+        if watch is None
+        else (
+            f' data-state="{escape(watch.address)}" data-version="{escape(watch.version)}" data-count="{watch.count}"'
+        )
+    )
     page = f"""<!doctype html>
 <html lang="en">
 <head>
@@ -64,11 +92,12 @@ def document(title: str, line: str, body: str, links: Sequence[tuple[str, str]] 
 <p class="kicker">Steelyard</p>
 <h1>{escape(title)}</h1>
 <p class="line">{escape(line)}</p>
+<p id="news" class="news" role="status" aria-live="polite"></p>
 </div></header>
-<main id="content" tabindex="-1">
+<main id="content" tabindex="-1"{state}>
 {body}
 </main>
-</body>
+{watching}</body>
 </html>
 """
     return visible(page)
@@ -106,9 +135,9 @@ class Site(Frozen):
         """The address of a run of the list."""
         return f"{self.base}/run/{entry.id}"
 
-    def both(self, a: StoredRun, b: StoredRun, *more: object) -> str:
-        """The address of two runs side by side."""
-        return "/".join([self.base, "both", a.id, b.id, *map(str, more)])
+    def beside(self, query: str, *unit: object) -> str:
+        """The address of runs side by side, or of one unit of them."""
+        return f"{'/'.join([self.base, 'beside', *map(str, unit)])}?{query}"
 
     def top(self) -> tuple[str, str]:
         """The link to all runs."""

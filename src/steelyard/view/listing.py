@@ -5,20 +5,27 @@ A metric over time or over runs: points with their intervals, a colour per group
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from itertools import pairwise
+from typing import Any
+from urllib.parse import parse_qsl
 
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
 from steelyard.render.numbers import interval_text, value_text
 from steelyard.render.text import ARROWS
-from steelyard.view.board import board, flagged, told
+from steelyard.view.board import board, change_sentences, flagged
 from steelyard.view.entry import Entry, Shown, moment
-from steelyard.view.frame import Scale, Site, document, shared_scale, strip, wrapped
+from steelyard.view.frame import Scale, Site, Watch, document, shared_scale, strip, wrapped
 from steelyard.view.query import A_PAGE, GROUPS, SORTS, Query, common, fits, group_of, matching, natural
+from steelyard.view.runs import state_of
 from steelyard.view.trend import series_of
 
 COLOURS = 8  # groups with a colour of their own; the others share one
@@ -185,18 +192,20 @@ def time_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 _ELSEWHERE = ("model", "data", "date")  # tags that a row shows as what they are
 SHOWN_SCORES, SHOWN_FOREIGN, MOST_COMPARED = 3, 200, 8
+EXPORTS = ("csv", "json", "html")
 
 
 def list_page(site: Site, entries: Sequence[Entry], folder: str, query: Query) -> str:
     """Every run that the view asks for, a chart where it names a metric, and what else lies in the folder."""
     runs = [entry for entry in entries if not entry.foreign]
+    watch = Watch(f"{site.base}/state", *state_of(entries))
     foreign = _foreign([entry for entry in entries if entry.foreign])
     if not runs:
         body = (
             '<p class="note">There are no results here yet. Write one with <code>steelyard evaluate TASK TRUTH '
-            f"PREDICTIONS -o {escape(folder)}/result.json</code>, and load this page again.</p>"
+            f"PREDICTIONS -o {escape(folder)}/result.json</code>; it appears here by itself.</p>"
         )
-        return document("No runs", folder, body + foreign)
+        return document("No runs", folder, body + foreign, watch=watch)
     shown = matching(runs, query)
     start = min(query.at, max(0, len(shown) - 1) // A_PAGE) * A_PAGE
     page = shown[start : start + A_PAGE]
@@ -205,12 +214,13 @@ def list_page(site: Site, entries: Sequence[Entry], folder: str, query: Query) -
     title = total if not query.narrowed else f"{len(shown):,} of {total}"
     body = (
         f'<form class="list" action="{escape(site.base)}/" method="get">{_controls(site, runs, query)}'
-        f"{_top(site, shown, query, start)}{_picked_fields(picked, page)}"
-        f'<section aria-labelledby="runs"><h2 id="runs">{"Runs" if query.narrowed else "All runs"}</h2>'
+        f'<div id="top">{_top(site, shown, query, start)}</div>'
+        f'<section id="list" aria-labelledby="runs">{_picked_fields(picked, page)}'
+        f'<h2 id="runs">{"Runs" if query.narrowed else "All runs"}</h2>{_exports(site, query)}'
         f"{_table(site, shown, page, query, picked)}{_turning(query, start, len(shown))}</section>"
         f"{_bar(site, runs)}</form>{foreign}"
     )
-    return document(title, folder, body)
+    return document(title, folder, body, watch=watch)
 
 
 def _top(site: Site, shown: Sequence[Entry], query: Query, start: int) -> str:
@@ -219,12 +229,12 @@ def _top(site: Site, shown: Sequence[Entry], query: Query, start: int) -> str:
     if not query.metric:
         return "" if start else board(site, series, query)
     changes = flagged(site, series, query.metric)
-    flags = {run.id for found in changes.values() for run, _ in found}
+    flags = {run.id for pairs in changes.values() for run, _ in pairs}
     group = query.group or ("model" if 1 < len({one.model for one in series}) <= COLOURS else "")
     drawn = chart(shown, query.metric, query.over, group, site.entry, flags)
     if not drawn:
         return '<p class="note">Fewer than two of these runs have this metric: there is nothing to draw.</p>'
-    return drawn + told(site, series, query.metric, changes)
+    return drawn + change_sentences(site, series, query.metric, changes)
 
 
 # --- fields
@@ -301,6 +311,16 @@ def _picked_fields(picked: Sequence[Entry], page: Sequence[Entry]) -> str:
     return f'{hidden_fields}<p class="note">Picked: {names}. Only runs of the same task and truth are offered.</p>'
 
 
+def _exports(site: Site, query: Query) -> str:
+    """Links to files of all that the list shows, not only of this page."""
+    text = query.text(at=0, runs=())
+    links = ", ".join(
+        f'<a href="{escape(site.base)}/export/{form}{f"?{escape(text)}" if text else ""}">{form.upper()}</a>'
+        for form in EXPORTS
+    )
+    return f'<p class="legend">Export this list: {links}</p>'
+
+
 # --- the table
 
 
@@ -354,21 +374,24 @@ def _group_row(group: str, members: Sequence[Entry], query: Query) -> str:
     )
 
 
-def _row(site: Site, run: Entry, query: Query, scale: Scale | None, picked: Sequence[Entry]) -> str:
-    name = wrapped(run.title)
+def _row(
+    site: Site, run: Entry, query: Query, scale: Scale | None, picked: Sequence[Entry], picking: bool = True
+) -> str:
+    name, identity = wrapped(run.title), f' data-run="{run.id}" data-name="{escape(run.title)}"'
     when = f'<td class="when"><small>{escape(moment(run.date).removesuffix(" 00:00 UTC"))}</small></td>'
     if run.problem:
         return (
-            f'<tr class="broken"><td class="pick"></td><td class="run"><span class="name">{name}</span></td>'
+            f'<tr class="broken"{identity}><td class="pick"></td><td class="run"><span class="name">{name}</span></td>'
             f'<td colspan="3" class="problem">{escape(run.problem)}</td>{when}</tr>'
         )
     box = ""
-    if fits(run, picked):
+    if picking and fits(run, picked):
         ticked = " checked" if run.id in query.runs else ""
         label = escape(run.title if run.title == run.name else f"{run.title}, {run.name}")
         box = f'<input type="checkbox" name="run" value="{run.id}" aria-label="compare {label}"{ticked}>'
+    tag = "button" if picking else "span"
     tags = "".join(
-        f'<button class="tag" name="tag" value="{escape(f"{key}={value}")}">{escape(key)}={escape(value)}</button>'
+        f'<{tag} class="tag" name="tag" value="{escape(f"{key}={value}")}">{escape(key)}={escape(value)}</{tag}>'
         for key, value in run.tags.items()
         if key not in _ELSEWHERE
     )
@@ -382,7 +405,8 @@ def _row(site: Site, run: Entry, query: Query, scale: Scale | None, picked: Sequ
         more = len(run.scores) - SHOWN_SCORES
         scores += f"<small>and {more} more</small>" if more > 0 else ""
     return (
-        f'<tr><td class="pick">{box}</td><td class="run"><a class="name" href="{escape(site.entry(run))}">{name}</a>'
+        f'<tr{identity}><td class="pick">{box}</td>'
+        f'<td class="run"><a class="name" href="{escape(site.entry(run))}">{name}</a>'
         f' <small class="about">{wrapped(about)}</small> {tags}</td><td class="task">{escape(run.task)}</td>'
         f'<td class="number units">{run.units:,}</td><td class="scores">{scores}</td>{when}</tr>'
     )
@@ -415,7 +439,8 @@ def _bar(site: Site, runs: Sequence[Entry]) -> str:
     if sum(run.kind == "report" for run in runs) < 2:
         return ""
     return (
-        f'<div class="bar"><button type="submit" formaction="{escape(site.base)}/compare">Compare the ticked</button>'
+        f'<div class="bar" id="bar"><button type="submit" formaction="{escape(site.base)}/compare">Compare the ticked'
+        "</button>"
         f'<span class="legend">Two to {MOST_COMPARED} runs of one task on the same truth; the oldest is the baseline.'
         "</span></div>"
     )
@@ -432,4 +457,74 @@ def _foreign(files: Sequence[Entry]) -> str:
     left = len(files) - SHOWN_FOREIGN
     rows += f"<li><small>and {left:,} more</small></li>" if left > 0 else ""
     head = count_text(len(files), "other JSON file")
-    return f'<details class="foreign"><summary>{head}</summary><ul>{rows}</ul></details>'
+    return f'<details class="foreign" id="foreign"><summary>{head}</summary><ul>{rows}</ul></details>'
+
+
+# --- files of the list
+
+_DRAWING = re.compile(r"<svg.*?</svg>", re.DOTALL)
+_LINK = re.compile(r"<(/?)a\b(?:[^>]*?( class=\"[^\"]*\"))?[^>]*>")
+
+
+def _without_links(html: str) -> str:
+    """HTML whose links are plain texts and marks, with the same look."""
+    drawn = _DRAWING.sub(lambda svg: _LINK.sub(r"<\1g\2>", svg[0]), html)
+    return _LINK.sub(r"<\1span\2>", drawn)
+
+
+def export_rows(shown: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What a file of the list holds: a row per run, every score with the ends of its interval."""
+    rows = []
+    for run in shown:
+        row: dict[str, Any] = {
+            "model": run.model, "file": run.name, "kind": run.kind, "task": run.task, "data": run.data,
+            "units": run.units, "date": moment(run.date, "%Y-%m-%dT%H:%M:%SZ"), "problem": run.problem,
+            "tags": dict(run.tags),
+        }  # fmt: skip
+        row["scores"] = {
+            spec: {"value": _plain(score.value), "low": _plain(ends[0]), "high": _plain(ends[1])}
+            for spec, score in run.scores.items()
+            for ends in [score.interval or (math.nan, math.nan)]
+        }
+        rows.append(row)
+    return rows
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def export_csv(shown: Sequence[Entry]) -> str:
+    """The list as CSV: a column per tag and three per metric. A text that a spreadsheet would run begins with '."""
+    rows = export_rows(shown)
+    tags = list(dict.fromkeys(name for row in rows for name in row["tags"]))
+    specs = list(dict.fromkeys(spec for row in rows for spec in row["scores"]))
+    texts = [name for name in (rows[0] if rows else ()) if name not in ("tags", "scores")]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    heads = [*texts, *(f"tag {name}" for name in tags)]
+    heads += [f"{spec}{end}" for spec in specs for end in ("", " low", " high")]
+    writer.writerow(map(_cell, heads))
+    for row in rows:
+        cells = [row[name] for name in texts] + [row["tags"].get(name, "") for name in tags]
+        scores = [row["scores"].get(spec, {}).get(end) for spec in specs for end in ("value", "low", "high")]
+        writer.writerow(map(_cell, [*cells, *scores]))
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def export_page(site: Site, shown: Sequence[Entry], folder: str, query: Query) -> str:
+    """The list as one page that needs no server: the board or the chart, and all runs."""
+    scale = shared_scale(run.scores[query.metric] for run in shown if query.metric in run.scores)
+    rows = "".join(_row(site, run, replace(query, runs=()), scale, (), picking=False) for run in shown)
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("", "run", "task", "units", "scores", "date"))
+    table = (
+        f'<h2>{count_text(len(shown), "run")}</h2><div class="wide" tabindex="0" role="region" aria-label="Runs">'
+        f'<table class="runs"><caption>Runs</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+    words = ", ".join(f"{name} {value}" for name, value in parse_qsl(query.text(at=0, runs=())))
+    body = _without_links(_top(site, shown, query, 0) + table)
+    return document(count_text(len(shown), "run"), words or folder, body)

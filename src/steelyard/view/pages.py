@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
+from urllib.parse import urlencode
 
 import numpy as np
 
 from steelyard.core.counts import count_text
+from steelyard.core.frozen import Frozen
 from steelyard.core.scene import Steps
 from steelyard.render.numbers import signed_text, value_text
 from steelyard.render.svg import Backdrop, scene_svg
 from steelyard.render.text import ARROWS
 from steelyard.view.frame import Site, document
-from steelyard.view.runs import RereadRun, StoredRun
-from steelyard.view.units import UnitRows, unit_rows, unit_scene, unit_steps
+from steelyard.view.runs import RereadRun, StoredRun, distinct_titles
+from steelyard.view.units import UnitRows, has_threshold, unit_rows, unit_scene, unit_steps
 
 COLUMNS = 240  # at most, of a strip; each stands for the step of its stretch in which there is most to see
 HIGH = 10
@@ -44,7 +47,11 @@ def steps_bar(steps: Steps, at: int, address: str) -> str:
 
 def _link(address: str, steps: Steps, to: int, text: str, relation: str) -> str:
     rel = f' rel="{relation}"' if relation else ""
-    return f'<a href="{escape(address)}?at={steps.numbers[to]}"{rel}>{escape(text)}</a>'
+    return f'<a href="{escape(_at(address, steps.numbers[to]))}"{rel}>{escape(text)}</a>'
+
+
+def _at(address: str, step: int) -> str:
+    return f"{address}{'&' if '?' in address else '?'}at={step}"
 
 
 def _lane(steps: Steps, name: str, counts: tuple[int, ...], place: int, address: str) -> str:
@@ -59,7 +66,7 @@ def _lane(steps: Steps, name: str, counts: tuple[int, ...], place: int, address:
         high = HIGH * counts[best] / most if most else 0.0
         words = f"{steps.name} {steps.numbers[best]}: {counts[best]} {name}"
         drawn += (
-            f'<a href="{escape(address)}?at={steps.numbers[best]}" tabindex="-1"><title>{escape(words)}</title>'
+            f'<a href="{escape(_at(address, steps.numbers[best]))}" tabindex="-1"><title>{escape(words)}</title>'
             f'<rect class="{"here" if here else "step"}" x="{column}" y="0" width="1" height="{HIGH}"/>'
             f'<rect class="count" x="{column}" y="{HIGH - high:.2f}" width="1" height="{high:.2f}"/></a>'
         )
@@ -153,27 +160,33 @@ def first_row(site: Site, run: StoredRun, data: RereadRun, unit: int) -> int | N
     return next((k for k, name in enumerate(names[:8]) if name and site.images.lies(run, data, name)), None)
 
 
-def unit_page(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None = None) -> str:
+def unit_page(
+    site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None = None, threshold: float | None = None
+) -> str:
     """One unit: its picture (or the one of a step), its rows, its scores, and the way to its neighbours."""
     kind, name = data.report.unit, str(data.units[unit])
     order = order_of(data, data.specs[0])
     place = order.index(unit)
-    turn = ""
+    turn, state = "", "" if threshold is None else f"?score={threshold:g}"
     if place > 0:
-        turn += f'<a href="{escape(site.run(run, "unit", order[place - 1]))}" rel="prev">← worse</a>'
+        turn += f'<a href="{escape(site.run(run, "unit", order[place - 1]))}{state}" rel="prev">← worse</a>'
     if place + 1 < len(order):
-        turn += f'<a href="{escape(site.run(run, "unit", order[place + 1]))}" rel="next">better →</a>'
+        turn += f'<a href="{escape(site.run(run, "unit", order[place + 1]))}{state}" rel="next">better →</a>'
     body = f'<p class="turn"><span class="legend">{place + 1:,} of {len(order):,} from the worst</span>{turn}</p>'
-    body += _unit_picture(site, run, data, unit, step, site.run(run, "unit", unit)) + _unit_scores(data, unit)
+    here = site.run(run, "unit", unit)
+    body += threshold_form(here, data, threshold)
+    body += _unit_picture(site, run, data, unit, step, here + state, threshold) + _unit_scores(data, unit)
     links = [site.top(), (site.run(run), run.title), (site.run(run, "units"), f"All {count_text(2, kind)[2:]}")]
     return document(f"{kind.capitalize()} {name}", run.title, body, links)
 
 
-def _unit_picture(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None, here: str) -> str:
+def _unit_picture(
+    site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None, here: str, threshold: float | None = None
+) -> str:
     """The picture of a unit, or its image and rows. `here` is the address of the page, to which steps lead."""
     steps = unit_steps(data, unit)
     at = None if steps is None else step if step in steps.numbers else steps.start
-    scene = unit_scene(data, unit, at)
+    scene = unit_scene(data, unit, at, threshold)
     image = site.images.of_unit(run, data, unit, scene)
     address = site.run(run, "image", unit) + (f"?at={at}" if at is not None else "")
     if scene is not None:
@@ -229,67 +242,134 @@ def _unit_scores(data: RereadRun, unit: int) -> str:
     return f"<h2>Scores</h2>{_table('Scores', head, rows)}"
 
 
-def changes(a: RereadRun, b: RereadRun) -> tuple[str, list[tuple[int, float]]]:
-    """The units by how much they changed in the first score that both have, the largest change first."""
-    same = len(a.units) == len(b.units) and bool((a.units == b.units).all())
-    shared = [spec for spec in a.specs if spec in b.specs] if same else []
-    for spec in shared:
-        moved = b.values(spec) - a.values(spec)
-        finite = np.flatnonzero(np.isfinite(moved))
-        if len(finite):
-            order = finite[np.argsort(-np.abs(moved[finite]), kind="stable")]
-            return spec, [(int(i), float(moved[i])) for i in order]
-    return "", []
+MOST_BESIDE = 4
 
 
-def both_page(site: Site, a: StoredRun, b: StoredRun, data: tuple[RereadRun, RereadRun], start: int) -> str:
-    """The units that changed most between two runs."""
-    spec, moved = changes(*data)
-    better = data[1].report.scores[spec].better if spec else "none"
+class Beside(Frozen):
+    """Two to four runs whose units are looked at side by side, the baseline first, with what a page shows of them."""
+
+    runs: tuple[StoredRun, ...]
+    data: tuple[RereadRun, ...]
+    by: str = ""
+    threshold: float | None = None
+
+    @property
+    def specs(self) -> list[str]:
+        """The metrics that all of them have."""
+        return [spec for spec in self.data[0].specs if all(spec in one.specs for one in self.data[1:])]
+
+    def order(self) -> tuple[str, list[tuple[int, float]]]:
+        """The metric, and the units by how far apart the runs are in it: of two, the change from the first."""
+        first = self.data[0]
+        if not all(len(one.units) == len(first.units) and bool((one.units == first.units).all()) for one in self.data):
+            return "", []
+        for spec in [self.by] if self.by in self.specs else self.specs:
+            values = np.stack([one.values(spec) for one in self.data])
+            moved = values[1] - values[0] if len(values) == 2 else values.max(axis=0) - values.min(axis=0)
+            finite = np.flatnonzero(np.isfinite(moved))
+            if len(finite):
+                order = finite[np.argsort(-np.abs(moved[finite]), kind="stable")]
+                return spec, [(int(i), float(moved[i])) for i in order]
+        return "", []
+
+    def query(self, **more: object) -> str:
+        """The state of the page as the query of an address."""
+        pairs: list[tuple[str, object]] = [("run", run.id) for run in self.runs]
+        pairs += [("by", self.by)] if self.by else []
+        pairs += [("score", f"{self.threshold:g}")] if self.threshold is not None else []
+        return urlencode([*pairs, *((name, value) for name, value in more.items() if value is not None)])
+
+
+def beside_page(site: Site, beside: Beside, start: int) -> str:
+    """The units on which the runs differ most."""
+    spec, moved = beside.order()
+    last, data = beside.runs[-1], beside.data[-1]
+    better = data.report.scores[spec].better if spec else "none"
+    two = len(beside.runs) == 2
     cards = ""
     for unit, change in moved[start : start + A_PAGE]:
-        good = {"higher": change > 0, "lower": change < 0}.get(better)
+        good = {"higher": change > 0, "lower": change < 0}.get(better) if two else None
         kind = "" if good is None or change == 0 else ' class="good"' if good else ' class="bad"'
         picture = ""
-        if unit_image(site, b, data[1], unit):
-            picture = f'<img class="pic" src="{escape(site.run(b, "image", unit))}" alt="" loading="lazy">'
+        if unit_image(site, last, data, unit):
+            picture = f'<img class="pic" src="{escape(site.run(last, "image", unit))}" alt="" loading="lazy">'
+        words = signed_text(change) if two else f"range {value_text(change)}"
         cards += (
-            f'<li class="card"><a href="{escape(site.both(a, b, "unit", unit))}">{picture}<span class="what"><strong>'
-            f"{escape(str(data[1].units[unit]))}</strong>"
-            f"<small{kind}>{escape(spec)} {escape(signed_text(change))}</small></span></a></li>"
+            f'<li class="card"><a href="{escape(site.beside(beside.query(), unit))}">{picture}<span class="what">'
+            f"<strong>{escape(str(data.units[unit]))}</strong><small{kind}>{escape(spec)} {escape(words)}</small>"
+            "</span></a></li>"
         )
-    body = f'<ul class="cards">{cards}</ul>' + _turning(site.both(a, b), 0, start, len(moved))
-    links = [site.top(), (f"{site.base}/compare?a={a.id}&b={b.id}", "The comparison")]
-    return document("What changed most", f"{b.name} against {a.name}, by {spec}", body, links)
+    turn = ""
+    ways = (max(0, start - A_PAGE), "← more different", "prev"), (start + A_PAGE, "less different →", "next")
+    for to, text, rel in ways:
+        if to != start and to < len(moved):
+            address = site.beside(beside.query(**{"from": to or None}))
+            turn += f'<a href="{escape(address)}" rel="{rel}">{text}</a>'
+    seen = f"{start + 1:,} to {min(start + A_PAGE, len(moved)):,} of {len(moved):,}"
+    body = (
+        f'{_beside_metrics(site, beside, spec)}<ul class="cards">{cards}</ul>'
+        f'<p class="turn"><span class="legend">{seen}</span>{turn}</p>'
+    )
+    titles = distinct_titles(beside.runs)
+    line = f"{' against '.join(reversed(titles))}, by {spec}" if two else f"{', '.join(titles)}, by {spec}"
+    return document("What changed most" if two else "What differs most", line, body, _beside_links(site, beside))
 
 
-def both_unit_page(
-    site: Site, a: StoredRun, b: StoredRun, data: tuple[RereadRun, RereadRun], unit: int, step: int | None = None
-) -> str:
-    """One unit under two models, side by side; both show one step."""
-    here = site.both(a, b, "unit", unit)
-    parts = ""
-    for letter, run, run_data in (("A", a, data[0]), ("B", b, data[1])):
+def _beside_metrics(site: Site, beside: Beside, spec: str) -> str:
+    if len(beside.specs) < 2:
+        return ""
+    choices = "".join(
+        f'<li><a href="{escape(site.beside(replace(beside, by=name).query()))}"'
+        f"{' aria-current=true' if name == spec else ''}>{escape(name)}</a></li>"
+        for name in beside.specs
+    )
+    return f'<nav aria-label="Sort by"><ul><li class="legend">most different by</li>{choices}</ul></nav>'
+
+
+def _beside_links(site: Site, beside: Beside, *more: tuple[str, str]) -> list[tuple[str, str]]:
+    compared = urlencode([("run", run.id) for run in beside.runs])
+    return [site.top(), (f"{site.base}/compare?{compared}&base={beside.runs[0].id}", "The comparison"), *more]
+
+
+def beside_unit_page(site: Site, beside: Beside, unit: int, step: int | None = None) -> str:
+    """One unit under two to four models, side by side; all show one step."""
+    here, parts = site.beside(beside.query(), unit), ""
+    titles = distinct_titles(beside.runs)
+    for run, data, title in zip(beside.runs, beside.data, titles, strict=True):
         parts += (
-            f'<section><h2>{letter}: <a href="{escape(site.run(run, "unit", unit))}">{escape(run.name)}</a></h2>'
-            f"{_unit_picture(site, run, run_data, unit, step, here)}{_unit_scores(run_data, unit)}</section>"
+            f'<section><h2><a href="{escape(site.run(run, "unit", unit))}">{escape(title)}</a></h2>'
+            f"{_unit_picture(site, run, data, unit, step, here, beside.threshold)}{_unit_scores(data, unit)}</section>"
         )
-    order = [i for i, _ in changes(*data)[1]]
+    spec, moved = beside.order()
+    order = [i for i, _ in moved]
     turn = ""
     if unit in order:
         place = order.index(unit)
-        if place > 0:
-            turn += f'<a href="{escape(site.both(a, b, "unit", order[place - 1]))}" rel="prev">← changed more</a>'
-        if place + 1 < len(order):
-            turn += f'<a href="{escape(site.both(a, b, "unit", order[place + 1]))}" rel="next">changed less →</a>'
-    links = [
-        site.top(),
-        (f"{site.base}/compare?a={a.id}&b={b.id}", "The comparison"),
-        (site.both(a, b), "What changed most"),
-    ]
-    name = str(data[1].units[unit])
-    body = f'<p class="turn">{turn}</p><div class="pair">{parts}</div>'
-    return document(f"{data[1].report.unit.capitalize()} {name}", f"{b.name} against {a.name}", body, links)
+        turn = f'<span class="legend">{place + 1:,} of {len(order):,} by {escape(spec)}</span>'
+        for to, text, rel in ((place - 1, "← more different", "prev"), (place + 1, "less different →", "next")):
+            if 0 <= to < len(order):
+                turn += f'<a href="{escape(site.beside(beside.query(), order[to]))}" rel="{rel}">{text}</a>'
+    links = _beside_links(site, beside, (site.beside(beside.query()), "All units by difference"))
+    name, kind = str(beside.data[-1].units[unit]), beside.data[-1].report.unit.capitalize()
+    fields = [("run", run.id) for run in beside.runs] + ([("by", beside.by)] if beside.by else [])
+    choice = threshold_form(here.partition("?")[0], beside.data[0], beside.threshold, fields)
+    body = f'<p class="turn">{turn}</p>{choice}<div class="pair">{parts}</div>'
+    return document(f"{kind} {name}", ", ".join(titles), body, links)
+
+
+def threshold_form(
+    address: str, data: RereadRun, threshold: float | None, fields: Sequence[tuple[str, object]] = ()
+) -> str:
+    """The field of the score from which detections are shown; nothing for tasks without one."""
+    if not has_threshold(data):
+        return ""
+    hidden = "".join(f'<input type="hidden" name="{name}" value="{escape(str(value))}">' for name, value in fields)
+    value = "" if threshold is None else f"{threshold:g}"
+    return (
+        f'<form class="base" action="{escape(address)}" method="get">{hidden}<label class="field">'
+        f'<span>Detections with a score from</span><input type="number" name="score" min="0" max="1" step="any" '
+        f'value="{value}" placeholder="0.5"></label><button type="submit">Show</button></form>'
+    )
 
 
 def problem_page(base: str, title: str, what: str) -> str:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -109,6 +111,8 @@ def _skip(text: str, at: int) -> int:
 
 MOST_BYTES = 256 << 20
 MOST_RUNS, MOST_FOREIGN = 10_000, 10_000
+SETTLING = 2.0  # seconds after a change in which a file that is not whole may still be written
+LOOKS_APART = 2.0  # seconds between two looks at the folder that pages ask for
 _OURS = re.compile(rb'"format":\s*"steelyard"|"schema":\s*"steelyard/(report|comparison|lineup|vlm-score|gate)/')
 _CHECK = re.compile(rb'"schema":\s*"steelyard/(check|conversion)/')
 _BROKEN = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
@@ -124,6 +128,7 @@ class Index:
     """The entries of a folder."""
 
     folder: Folder
+    clock: Callable[[], float] = time.time
     _known: dict[str, tuple[tuple[int, int, int], Entry]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -135,6 +140,8 @@ class Index:
             stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
             held = before.get(name)
             if held is None or held[0] != stamp:
+                if self._half_written(name, about):
+                    continue
                 held = stamp, self._read(name, about)
             current[name] = held
             seen[held[1].foreign] += 1
@@ -161,6 +168,16 @@ class Index:
                 stamp, entry = self._known[name]
                 file = Entry(entry.id, entry.name, entry.changed, date=entry.changed)
                 self._known = {**self._known, name: (stamp, replace(file, problem=problem))}
+
+    def _half_written(self, name: str, about: stat_result) -> bool:
+        """Whether a file that was changed a moment ago does not hold a whole JSON text yet."""
+        if not 0 <= self.clock() - about.st_mtime < SETTLING or about.st_size > MOST_BYTES:
+            return False
+        try:
+            json.loads(self.folder.read(name, MOST_BYTES))
+        except (Outside, ValueError, RecursionError):
+            return True
+        return False
 
     def _read(self, name: str, about: stat_result) -> Entry:
         file = Entry(run_id(name), name, about.st_mtime, date=about.st_mtime)
@@ -192,6 +209,36 @@ class Index:
             return entry_of(file, data["kind"], data["body"])
         except Exception as error:  # whatever one file holds, the others are shown
             return replace(file, problem=f"{name}: it cannot be read ({type(error).__name__})")
+
+
+def version_of(entries: Iterable[Entry]) -> str:
+    """A hash that changes with what a list shows."""
+    listed = "".join(f"{entry.id}{entry.changed!r}{entry.problem}" for entry in entries)
+    return hashlib.sha256(listed.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+@dataclass
+class Watcher:
+    """The state of a folder for pages that watch it: however many ask, it is looked at once in `LOOKS_APART`."""
+
+    index: Index
+    clock: Callable[[], float] = time.monotonic
+    _looked: float = -math.inf
+    _state: tuple[str, int] = ("", 0)
+    _lock: Lock = field(default_factory=Lock)
+
+    def state(self) -> tuple[str, int]:
+        """The version of the list, and how many runs there are."""
+        with self._lock:
+            if self.clock() - self._looked >= LOOKS_APART:
+                self._state = state_of(self.index.entries())
+                self._looked = self.clock()
+            return self._state
+
+
+def state_of(entries: Sequence[Entry]) -> tuple[str, int]:
+    """The version of a list and its number of runs."""
+    return version_of(entries), sum(not entry.foreign for entry in entries)
 
 
 def is_result(folder: Folder, name: str) -> bool:
@@ -315,12 +362,13 @@ class Runs:
     """The runs of a folder; what is expensive is made once, and again when a file has changed."""
 
     folder: Folder
+    clock: Callable[[], float] = time.time
     index: Index = field(init=False)
     _made: dict[int, dict[tuple[Any, ...], Future[Any]]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self.index = Index(self.folder)
+        self.index = Index(self.folder, self.clock)
 
     def get(self, run: str) -> StoredRun | None:
         """The run with that id, read whole."""
@@ -474,7 +522,7 @@ class Runs:
         """B against A: from the data where both are at hand, with all that this gives, else from the results."""
         first, second = a.report, b.report
         if first is None or second is None:
-            raise SteelyardError("Only results can be compared, not comparisons.")
+            raise SteelyardError("Only results of 'evaluate' can be compared here.")
         return self.once(("comparison", a.id, a.changed, b.id, b.changed), lambda: self._compare(a, b, first, second))
 
     def _compare(self, a: StoredRun, b: StoredRun, first: Report, second: Report) -> Comparison:

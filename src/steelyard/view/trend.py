@@ -60,10 +60,7 @@ def series_of(entries: Iterable[Entry]) -> list[Series]:
     for entry in entries:
         if entry.kind == "report":
             groups.setdefault((entry.task, entry.data, entry.model), []).append(entry)
-    each = [
-        Series(*key, tuple(sorted(runs, key=lambda run: (run.date, run.name))))
-        for key, runs in groups.items()
-    ]  # fmt: skip
+    each = [Series(*key, tuple(sorted(runs, key=lambda run: (run.date, run.name)))) for key, runs in groups.items()]
     return sorted(each, key=lambda series: (-series.latest.date, series.model))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,13 +133,24 @@ def unit_steps(data: RereadRun, unit: int) -> Steps | None:
     return steps if steps is not None and steps.numbers else None
 
 
-def unit_scene(data: RereadRun, unit: int, step: int | None = None) -> Scene | None:
-    """What a picture of the unit shows, where the task has pictures; of a unit that has many, the one of a step."""
+def has_threshold(data: RereadRun) -> bool:
+    """Whether the pictures of a run show detections from a score on."""
+    task = catalogue.find_task(data.report.task)
+    return task.scene is not None and any(hasattr(metric, "score") for metric in list(_metrics(data, task))[:1])
+
+
+def unit_scene(data: RereadRun, unit: int, step: int | None = None, threshold: float | None = None) -> Scene | None:
+    """What a picture of the unit shows, where the task has pictures; of a unit that has many, the one of a step.
+
+    `threshold` is the score from which detections are shown and matched.
+    """
     task = catalogue.find_task(data.report.task)
     if task.scene is None:
         return None
     steps = () if step is None else (step,)
     for metric in _metrics(data, task):
+        if threshold is not None and hasattr(metric, "score"):
+            metric = replace(metric, **{"score": threshold})
         try:
             return task.scene(data.measured.pairs, unit, metric, *steps)
         except InputError:  # this one makes no pairs
