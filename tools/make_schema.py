@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from steelyard.packs import manifest
 from steelyard.results import codec
 
 FOLDER = Path(__file__).parent.parent / "src" / "steelyard" / "results" / "schema"
@@ -84,7 +85,12 @@ CONVERSION = {
 }
 
 
-SCHEMAS = {"check-1.json": CHECK, "conversion-1.json": CONVERSION, "result-2.json": codec.schema()}
+SCHEMAS = {
+    "check-1.json": CHECK,
+    "conversion-1.json": CONVERSION,
+    "pack-1.json": manifest.schema(),
+    "result-2.json": codec.schema(),
+}
 
 
 def main() -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from steelyard.gating.gate import gate
     from steelyard.gating.plan import plan
     from steelyard.gating.pool import pool
+    from steelyard.packs.verify import verify
+    from steelyard.packs.write import pack
     from steelyard.partial.accumulator import Accumulator
     from steelyard.pictures import draw
     from steelyard.results.comparison import Comparison, Lineup
@@ -63,11 +65,13 @@ __all__ = [
     "label_next",
     "load",
     "metrics",
+    "pack",
     "plan",
     "pool",
     "score",
     "use_progress",
     "use_threads",
+    "verify",
 ]
 
 
@@ -95,11 +99,13 @@ _MODULES = {
     "label_next": "api",
     "load": "api",
     "metrics": "api",
+    "pack": "packs.write",
     "plan": "gating.plan",
     "pool": "gating.pool",
     "score": "api",
     "use_progress": "core.progress",
     "use_threads": "api",
+    "verify": "packs.verify",
 }
 _DEPRECATED = {"compare_all": "api", "read": "api", "use_csv": "io.dialect"}
 

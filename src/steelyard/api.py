@@ -79,17 +79,26 @@ def evaluate(
     definition = catalogue.find_task(task)
     with _dialect(settings):
         request = Request.of(definition.name, metrics, settings).with_runs(runs, False, fixed, df, cov, like)
-        if proxy is not None or judge_correction != "difference" or label_probability is not None:
-            from steelyard.engine.judged import evaluate_judged
+        return evaluate_request(request, truth, predictions, proxy, judge_correction, label_probability)
 
-            return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings, label_probability)
-        if request.runs is not None:
-            from steelyard.engine.runs import evaluate_runs
 
-            return evaluate_runs(request, truth, predictions, findings)
-        check_asked(definition, request)
-        data = measure_sides(definition, request, truth, predictions)
-        return report_of(definition, request, data, findings(data, definition.name))
+def evaluate_request(
+    request: Request, truth: Any, predictions: Any, proxy: Any = None, judge_correction: str = "difference",
+    label_probability: str | None = None,
+) -> Report:  # fmt: skip
+    """What `evaluate` returns for a request, such as that of a stored result."""
+    if proxy is not None or judge_correction != "difference" or label_probability is not None:
+        from steelyard.engine.judged import evaluate_judged
+
+        return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings, label_probability)
+    if request.runs is not None:
+        from steelyard.engine.runs import evaluate_runs
+
+        return evaluate_runs(request, truth, predictions, findings)
+    definition = catalogue.find_task(request.task)
+    check_asked(definition, request)
+    data = measure_sides(definition, request, truth, predictions)
+    return report_of(definition, request, data, findings(data, definition.name))
 
 
 @takes_settings("adjust", "margin", "superiority", "explain", "save_draws", "sequence")
@@ -177,17 +186,25 @@ def compare(
         definition = catalogue.find_task(task)
         request = Request.of(definition.name, metrics, settings)
         request = request.with_runs(runs, pair_runs, fixed, df, cov, like)
-        if request.runs is not None:
-            if proxy is not None:
-                raise Conflict("`proxy` cannot be combined with `runs`", remedy="Leave one of them out.")
-            if predictions_b is None:
-                raise Conflict("`runs` compares two models", remedy="Leave `runs` out.")
-            from steelyard.engine.runs import compare_runs
+        return compare_request(request, truth, predictions_a, predictions_b, proxy)
 
-            return compare_runs(request, truth, predictions_a, predictions_b, findings)
+
+def compare_request(
+    request: Request, truth: Any, predictions_a: Any, predictions_b: Any = None, proxy: Any = None
+) -> Comparison | Lineup:
+    """What `compare` returns for a request, such as that of a stored result."""
+    if request.runs is not None:
+        if proxy is not None:
+            raise Conflict("`proxy` cannot be combined with `runs`", remedy="Leave one of them out.")
         if predictions_b is None:
-            return _lineup(definition, request, truth, predictions_a, proxy)
-        return _lineup(definition, request, truth, [predictions_a, predictions_b], proxy).comparisons[0]
+            raise Conflict("`runs` compares two models", remedy="Leave `runs` out.")
+        from steelyard.engine.runs import compare_runs
+
+        return compare_runs(request, truth, predictions_a, predictions_b, findings)
+    definition = catalogue.find_task(request.task)
+    if predictions_b is None:
+        return _lineup(definition, request, truth, predictions_a, proxy)
+    return _lineup(definition, request, truth, [predictions_a, predictions_b], proxy).comparisons[0]
 
 
 def _lineup(definition: Task, request: Request, truth: Any, predictions: Any, proxy: Any) -> Lineup:

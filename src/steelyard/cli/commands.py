@@ -18,6 +18,8 @@ TEXTS = {
     "plan": "Plan the size of a test set: which differences it can detect, or how many units a difference needs.",
     "pool": "Combine results on several test sets.",
     "drift": "Measure how scores changed from an OLD test set to a NEW one.",
+    "pack": "Pack results with everything that is needed to check them.",
+    "verify": "Check an evidence pack: exit 0 equal, 1 different, 2 bad input.",
     "label-next": "Choose which units of PREDICTIONS to label next.",
     "view": "Browse the results in DIR: search, plot and compare runs, read reports, and look at single units.",
     "tasks": "List the tasks, one line each.",

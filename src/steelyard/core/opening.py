@@ -18,6 +18,7 @@ lead to a named pipe, an endless device or a file outside the folder that is ser
   `check_declared` applies it to a size that a header declares, before anything is unpacked; `Unpacked` counts bytes
   while a stream is unpacked, and 64 more for each line, which takes memory and time even if it is empty; `open_archive`
   opens a ZIP file under the same budget.
+- `with record_opened() as opened:` collects what is opened inside the block, in the current thread.
 - The environment variable STEELYARD_UNPACK_LIMIT replaces the 256 MB: "2GB", "800MB", "none".
 """
 
@@ -50,6 +51,7 @@ for _flag in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 ANCHORED = os.open in os.supports_dir_fd and bool(_NO_FOLLOW)
 _ROOT: ContextVar[str] = ContextVar("root", default="")
+_RECORD: ContextVar[dict[str, None] | None] = ContextVar("record", default=None)
 
 
 @contextmanager
@@ -60,6 +62,17 @@ def confine_to(root: Name) -> Iterator[None]:
         yield
     finally:
         _ROOT.reset(before)
+
+
+@contextmanager
+def record_opened() -> Iterator[dict[str, None]]:
+    """Collect the paths of all files that are opened inside this block, as keys."""
+    opened: dict[str, None] = {}
+    before = _RECORD.set(opened)
+    try:
+        yield opened
+    finally:
+        _RECORD.reset(before)
 
 
 def open_regular(path: Name, source: str = "", *, pipes: bool = False, most: int | None = None) -> BinaryIO:
@@ -101,6 +114,8 @@ def read_regular(path: Name, source: str = "", *, most: int | None = None) -> by
 def check_readable(path: Name, source: str = "", *, pipes: bool = True) -> None:
     """Say what is wrong with a path before it is opened: some devices act on being opened."""
     source = source or os.fsdecode(path)
+    if (record := _RECORD.get()) is not None:
+        record[os.path.abspath(os.fsdecode(path))] = None
     try:
         mode = os.stat(path).st_mode
         real = os.path.realpath(path) if _ROOT.get() else ""
@@ -284,6 +299,15 @@ class Archive:
         """All bytes of a member, of which there are never more than it declares."""
         try:
             return self.inner.read(name)
+        except Exception as error:
+            raise _unpacking_error(error, f"{self.source}/{name}") from None
+
+    def chunks(self, name: str, size: int) -> Iterator[bytes]:
+        """The bytes of a member, `size` at a time."""
+        try:
+            with self.inner.open(name) as file:
+                while chunk := file.read(size):
+                    yield chunk
         except Exception as error:
             raise _unpacking_error(error, f"{self.source}/{name}") from None
 

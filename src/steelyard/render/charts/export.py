@@ -54,9 +54,12 @@ class Paper(Frozen):
 
 
 def paper_of(
-    formats: str | Sequence[str] = (), width: str | float = "", dpi: int | None = None, font: str = "",
+    formats: str | Sequence[str] = (),
+    width: str | float = "",
+    dpi: int | None = None,
+    font: str = "",
     transparent: bool = False,
-) -> Paper:  # fmt: skip
+) -> Paper:
     """What was asked for, or an error that says what there is. A bare number is a width in millimetres."""
     plain = Paper()
     listed = formats.split(",") if isinstance(formats, str) else list(formats)

@@ -1,0 +1,1 @@
+"""Evidence packs: results with all that is needed to check them, in one archive."""
