@@ -181,7 +181,7 @@ def rankings(rng: np.random.Generator) -> None:
 def boxes(rng: np.random.Generator) -> None:
     """Dishes on a table as COCO JSON; model B finds more, and its boxes fit less well."""
     names = ("bowl", "cup", "fork", "plate")
-    images = [{"id": i, "file_name": f"table{i:03d}.jpg", "width": 640, "height": 480} for i in range(1, 81)]
+    images = [{"id": i, "file_name": f"table{i:03d}.png", "width": 640, "height": 480} for i in range(1, 81)]
     annotations: list[dict[str, object]] = []
     a, b = [], []
 

@@ -79,7 +79,7 @@ BUILT_ON: dict[str, set[str]] = {
 # Third-party packages by room; numpy is everywhere.
 OUTSIDE: dict[str, set[str]] = {
     "render": {"PIL", "vl_convert"},
-    "io": {"pyarrow", "openpyxl"},
+    "io": {"pyarrow", "openpyxl", "PIL"},
     "tasks": {"torch", "zstandard"},
     "testing": {"pytest"},
     "maps": {"PIL"},

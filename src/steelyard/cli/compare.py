@@ -46,7 +46,7 @@ class CompareCommand(TaskCommand):
 @click.argument("truth", type=click.Path(), required=False, metavar="TRUTH")
 @click.argument("a", type=click.Path(), required=False, metavar="A")
 @click.argument("b", type=click.Path(), nargs=-1, metavar="B...")
-@output_options(*WRITERS, latex=True, figures=True, look=True, progress=True)
+@output_options(*WRITERS, images=True, latex=True, figures=True, look=True, progress=True)
 @shared_options
 @option(
     "--adjust", type=click.Choice(ADJUSTMENTS), default="max-t", show_default=True, group="Statistics",

@@ -59,9 +59,10 @@ def demo(task: str, output: str) -> None:
     comparison = api.compare(task, truth, a, b, options=options)
     say(comparison.to_text(terminal_width()))
 
-    report.to_html(folder / "report.html")
+    pictured = {"images": folder / "images"} if (folder / "images").is_dir() and has_pillow() else {}
+    report.to_html(folder / "report.html", **pictured)
     report.to_json(folder / "result.json")
-    comparison.to_html(folder / "comparison.html")
+    comparison.to_html(folder / "comparison.html", **pictured)
     say(
         f"\nThe report was written to {folder / 'report.html'};\n"
         f"comparison.html, result.json and the data are in the same folder, so you can run the commands above."
@@ -94,6 +95,11 @@ def list_steps(steps: Mapping[str, str]) -> str:
 def viewer_note() -> str:
     """What the viewer needs, where it is not installed."""
     return "" if importlib.util.find_spec("starlette") else "   (needs: pip install 'steelyard[view]')"
+
+
+def has_pillow() -> bool:
+    """Whether thumbnails can be made."""
+    return importlib.util.find_spec("PIL") is not None
 
 
 def copy_sample(sample: Sample, folder: Path) -> None:

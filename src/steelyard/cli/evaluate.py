@@ -79,7 +79,7 @@ def work_folder(given: str | None) -> Iterator[str]:
 @task_argument()
 @click.argument("truth", type=click.Path())
 @click.argument("files", type=click.Path(), nargs=-1, metavar="[PREDICTIONS]...")
-@output_options(*WRITERS, figures=True, look=True, progress=True, files=("units",), folders=("tables",))
+@output_options(*WRITERS, images=True, figures=True, look=True, progress=True, files=("units",), folders=("tables",))
 @shared_options
 @option(
     "--explain", metavar="TOOLS", group="Metrics", rare=True, callback=taking(lambda tools: tools or ()),

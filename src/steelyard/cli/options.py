@@ -143,12 +143,12 @@ class TaskCommand(Command):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The options of the task, then the common parameters; a deprecated option gives way to one of the task."""
+        """The options of the task, then the common parameters; deprecated ones and --images give way to the task's."""
         params = super().get_params(ctx)
         own = list(getattr(ctx, "task_options", ()))
         taken = {name for one in own for name in one.opts}
-        kept = [param for param in params if not (getattr(param, "hidden", False) and taken & {*param.opts})]
-        return [*own, *kept]
+        yielding = {param.name for param in params if getattr(param, "hidden", False) or param.name == "images"}
+        return [*own, *(param for param in params if not (param.name in yielding and taken & {*param.opts}))]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Hand over the task's options as one mapping."""
@@ -159,6 +159,10 @@ class TaskCommand(Command):
             if value is not None and value != ():
                 if one.name in params["options"]:
                     raise DuplicateKey(f"option {one.name} is given twice", remedy="Give it once.")
+                if one.name == "images" and Path(str(value)).is_dir() and _writes_page(params):
+                    params["images"] = value  # the images that a reader takes sizes from are those that a page shows
+                    if _are_json(params):
+                        continue  # COCO has the sizes
                 params["options"][one.name] = ",".join(value) if one.multiple else value
         if (weight := params.pop("weight", None)) is not None:
             name = _weight_name(params["task"])
@@ -166,6 +170,16 @@ class TaskCommand(Command):
                 raise Conflict("--weight and --map both name the weights", remedy="Give one of them.")
             params["columns"][f"truth.{name}"] = weight
         return super().invoke(ctx)
+
+
+def _are_json(params: Mapping[str, Any]) -> bool:
+    """Whether truth and predictions are JSON files."""
+    files = [params.get("truth"), params.get("a"), *(params.get("files") or ()), *(params.get("b") or ())]
+    return all(str(name).rpartition("=")[2].lower().endswith(".json") for name in files if name)
+
+
+def _writes_page(params: Mapping[str, Any]) -> bool:
+    return bool(params.get("html")) or any(name.lower().endswith(".html") for name in params.get("output") or ())
 
 
 def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -391,12 +405,16 @@ shared_options = apply((
 ))  # fmt: skip
 
 
+PICTURED = ("report", "comparison", "lineup", "vlm-score")  # kinds of results whose page shows images
+
+
 @dataclass(frozen=True)
 class Output:
     """Where a result goes: files by their endings, charts and how they look, and stdout as text or JSON."""
 
     output: tuple[str, ...] = ()
     html: str | None = None
+    images: str | None = None
     figures: str | None = None
     look: Mapping[str, Any] = field(default_factory=dict)
     as_json: bool = False
@@ -412,6 +430,8 @@ class Output:
         if self.look and not self.figures:
             name = {"formats": "figure-format"}.get(next(iter(self.look)), next(iter(self.look)))
             raise InvalidSetting(f"{flag(name)} is for figures, and none are written", remedy="Add --figures DIR.")
+        if self.images and not self.html and not any(Path(output).suffix.lower() == ".html" for output in self.output):
+            raise InvalidSetting("--images is for an HTML report, and none is written", remedy="Add --html FILE.")
         if self.figures:
             load(CHECK_FIGURES)(**self.look)
         every = [*self.output, *(file for file in (self.html, self.latex, *files) if file)]
@@ -419,6 +439,9 @@ class Output:
 
     def write(self, result: Result, details: bool = False, more: Sequence[str] = (), **page: Any) -> Sequence[str]:
         """Write files, say on stderr where, and return their names; `more` were written already, `page` is for HTML."""
+        if self.images and result.kind not in PICTURED:
+            raise InvalidSetting(f"a {result.kind} shows no images", remedy="Leave out --images.")
+        page = {**({"images": self.images} if self.images else {}), **page}
         options = {"to_json": {"details": details}, "to_html": page}
         for output in steps("writing", self.output):
             writer = WRITERS[Path(output).suffix.lower()]
@@ -458,8 +481,9 @@ _LOOK = (
 
 
 def output_options(
-    *endings: str, html: bool = True, latex: bool = False, figures: bool = False, look: bool = False, json: bool = True,
-    progress: bool = False, files: Sequence[str] = (), folders: Sequence[str] = (),
+    *endings: str, html: bool = True, images: bool = False, latex: bool = False, figures: bool = False,
+    look: bool = False, json: bool = True, progress: bool = False, files: Sequence[str] = (),
+    folders: Sequence[str] = (),
 ) -> Callable[[Any], Any]:  # fmt: skip
     """Give a command the options about its results. It gets them as `out`, which is checked before it runs.
 
@@ -475,6 +499,8 @@ def output_options(
                 help="Also write a LaTeX table (booktabs) to FILE: best values in bold, and letters for three models "
                 "or more.")
         if latex else None,
+        _output("--images", metavar="DIR", type=click.Path(file_okay=False, exists=True),
+                help="Show thumbnails of the images in DIR in the HTML report. Needs Pillow.") if images else None,
         _output("--figures", metavar="DIR", type=click.Path(file_okay=False),
                 help="Also write the report's charts to DIR as SVG, PNG and PDF. PNG and PDF need steelyard[report].")
         if figures else None,
@@ -495,7 +521,7 @@ def output_options(
                     raise Conflict(what, remedy="Give the latter.")
                 say("--format is deprecated for figures: write --figure-format.", err=True)
                 styled["formats"] = old
-            names = ("output", "html", "latex", "figures", "as_json", "quiet")
+            names = ("output", "html", "images", "latex", "figures", "as_json", "quiet")
             own = {name: given.pop(name) for name in names if name in given}
             out = Output(look={name: value for name, value in styled.items() if value is not None}, **own)
             out.check(endings, [given[name] for name in files], [given[name] for name in folders])

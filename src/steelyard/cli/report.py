@@ -16,7 +16,9 @@ from steelyard.results.registry import renderer
 @click.argument("result", type=click.Path())
 @option("--pairs", is_flag=True, group="Output",
         help="With three models or more, also print the differences of each model from the first.")  # fmt: skip
-@output_options(*(one for one in WRITERS if one != ".json"), html=False, figures=True, look=True, json=False)
+@output_options(
+    *(one for one in WRITERS if one != ".json"), html=False, images=True, figures=True, look=True, json=False
+)
 def report(result: str, pairs: bool, out: Output) -> None:
     """Write a report of RESULT, a JSON file that another command wrote.
 

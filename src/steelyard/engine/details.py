@@ -12,11 +12,13 @@ import numpy as np
 
 from steelyard.core.figure import Figure, Listing, worst_and_best
 from steelyard.core.frozen import Frozen
+from steelyard.core.gallery import Gallery
 from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
+from steelyard.engine.gallery import report_gallery
 from steelyard.engine.measure import measure_state, per_unit_state, unit_values
 from steelyard.engine.score import score
 from steelyard.results.details import Details, UnitTable
@@ -97,7 +99,14 @@ class LazyDetails(Frozen, Details):
         )
 
     def units(self) -> UnitTable:
+        return self._units
+
+    @cached_property
+    def _units(self) -> UnitTable:
         return unit_table(self.task, per_unit_state(self.pairs, self.state, self.metrics), self.metrics)
+
+    def gallery(self) -> Gallery | None:
+        return None if self.pairs is None else report_gallery(self.task, self.pairs, self._units, self.metrics)
 
     def listing(self) -> Listing | None:
         make = self.task.view("listing") if self.pairs is not None else None

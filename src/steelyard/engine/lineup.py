@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from steelyard.core.frozen import Frozen
+from steelyard.core.gallery import Gallery
 from steelyard.core.metric import Description, Metric
 from steelyard.core.progress import steps
 from steelyard.core.request import Request
@@ -17,6 +18,7 @@ from steelyard.core.task import Task
 from steelyard.engine.compare import combine_models, compare
 from steelyard.engine.details import Pairs, definitions_of, unit_table
 from steelyard.engine.families import UnjudgedDifference, judged_together
+from steelyard.engine.gallery import pair_gallery
 from steelyard.engine.judged import Judged, judged_sides, proxy_notes, proxy_sources, sides_in_slices, unlabelled_notes
 from steelyard.engine.kept import kept_of_sides
 from steelyard.engine.measure import measure_state, per_unit_state
@@ -55,6 +57,9 @@ class LazyPairDetails(Frozen, Details):
 
     def units_b(self) -> UnitTable:
         return self._unit_tables[1]
+
+    def gallery(self) -> Gallery | None:
+        return pair_gallery(self.task, (self.a[0], self.b[0]), self._unit_tables, self.metrics)
 
     def classes(self) -> Mapping[str, Difference]:
         return self._classes

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import nearest
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import Frozen
+from steelyard.core.gallery import Gallery
 from steelyard.core.metric import Description
 from steelyard.core.table import Table
 from steelyard.results.same import equal, units_repr
@@ -86,6 +87,7 @@ class DetailsData(Frozen):
     classes: Mapping[str, Difference] = field(default_factory=dict)
     definitions: Mapping[str, Description] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
+    gallery: Gallery | None = None
     parts: tuple[DetailsData | None, ...] = ()
 
     __eq__ = equal
@@ -143,6 +145,10 @@ class Details:
         """Frames that are worth a look, of the score of a VLM; `images` is the folder of their pictures."""
         return ()
 
+    def gallery(self) -> Gallery | None:
+        """Units that are worth a look, with what is drawn over their images, where the task draws."""
+        return None
+
     def data(self) -> DetailsData:
         """All of it as data."""
         return DetailsData(
@@ -154,6 +160,7 @@ class Details:
             self.classes(),
             self.definitions(),
             self.examples(),
+            self.gallery(),
         )
 
 
@@ -196,6 +203,9 @@ class StoredDetails(Frozen, Details):
 
     def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:
         return self.kept.examples
+
+    def gallery(self) -> Gallery | None:
+        return self.kept.gallery
 
 
 def check_name(name: str, names: tuple[str, ...], what: str) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from steelyard.core.errors import InputError, InvalidResult
 from steelyard.core.explanation import Step
 from steelyard.core.figure import Figure, Listing
+from steelyard.core.gallery import Gallery
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import slice_key, slice_parts
@@ -328,7 +329,9 @@ class _Data(Form):
     def _absent(self, name: str) -> bool:
         """Whether None is left out: what is large, and rarely there."""
         inside = get_args(resolve_alias(self.hints[name])) if name in self.fields else ()
-        return any(get_origin(resolve_alias(one)) is np.ndarray or _holds_influences(one) for one in inside)
+        return any(
+            get_origin(resolve_alias(one)) is np.ndarray or _holds_influences(one) or one is Gallery for one in inside
+        )
 
     def decode(self, value: Any, at: At) -> Any:
         if not isinstance(value, Mapping):

@@ -551,10 +551,12 @@ def matrix(drawing: Drawing, figure: Figure) -> None:
         x, y = left + columns.index(column[i]) * size, top + rows.index(row[i]) * size
         shade = 0.04 + 0.91 * (share if math.isfinite(share) else 0.0)
         tip = f"{titles['y']}: {row[i]}\n{titles['x']}: {column[i]}\n{texts[i]} ({100 * share:.3g} %)"
-        drawing.add("rect", "f-c1", tip, fill_opacity=f"{shade:.2f}", x=x, y=y, width=size - 1, height=size - 1)
-        if letters >= 7.5 and texts[i]:
+        link = {"data_row": escape(row[i]), "data_column": escape(column[i])} if figure.name == "confusion" else {}
+        drawing.add("rect", "f-c1", tip, fill_opacity=f"{shade:.2f}", x=x, y=y, width=size - 1, height=size - 1, **link)
+        if letters >= 7.5 and (texts[i] or link):
             ink = "f-paper" if share > 0.7 else "f-ink"
-            drawing.text(x + size / 2, y + size / 2 + 0.35 * letters, texts[i], "middle", ink, font_size=letters)
+            middle = y + size / 2 + 0.35 * letters
+            drawing.text(x + size / 2, middle, texts[i], "middle", ink, font_size=letters, **link)
     drawing.width = min(drawing.width, wide + (max(0.0, slant - size / 2) if turned else 0.0))
     drawing.height = top + size * len(rows) + 2
 
@@ -602,9 +604,10 @@ def bars(drawing: Drawing, figure: Figure) -> None:
     for i, name in enumerate(names):
         y, end = rows.y(i), rows.x(value[i])
         held = f" ({short_text(low[i])} to {short_text(high[i])})" if low[i] < high[i] else ""
+        link = {"data_name": escape(name)} if figure.name == "errors" else {}
         drawing.add(
             "rect", f"f-{colours[series[i]]}", f"{name}: {texts[i]}{held}", fill_opacity="0.55" if "low" in c else "1",
-            x=min(zero, end), y=y - 0.36 * rows.row, width=abs(end - zero), height=0.72 * rows.row,
+            x=min(zero, end), y=y - 0.36 * rows.row, width=abs(end - zero), height=0.72 * rows.row, **link,
         )  # fmt: skip
         if held:
             drawing.line("s-ink", rows.x(low[i]), y, rows.x(high[i]), y, stroke_width=1.4)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from steelyard.render.numbers import (
 )
 from steelyard.render.page.figures import figure_blocks, unique_name
 from steelyard.render.page.frame import Section, bullets, definitions_of, document
+from steelyard.render.page.gallery import FRAME_BYTES, PAGE_BYTES, pair_galleries
 from steelyard.render.page.report import explorers, origin_facts, runs_table, top
 from steelyard.render.page.scores import BETTER, definitions, term, whisker
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
@@ -235,17 +237,20 @@ MOST_NAMED = 8  # models in the title
 MOST_LISTED = 6  # metrics in the listing of units
 
 
-def comparison_page(comparison: Comparison) -> str:
-    """The page of two models."""
-    return _page(Lineup((comparison,)))
+def comparison_page(comparison: Comparison, images: str | PathLike[str] | None = None) -> str:
+    """The page of two models; `images` is the folder of the images, of which it then shows thumbnails."""
+    return _page(Lineup((comparison,)), images)
 
 
-def lineup_page(lineup: Lineup) -> str:
-    """The page of several models."""
-    return _page(lineup)
+def lineup_page(lineup: Lineup, images: str | PathLike[str] | None = None) -> str:
+    """The page of several models, as that of two."""
+    return _page(lineup, images)
 
 
-def _page(lineup: Lineup) -> str:
+MOST_GALLERIES = 4  # models that are drawn over the first
+
+
+def _page(lineup: Lineup, images: str | PathLike[str] | None) -> str:
     comparisons = lineup.comparisons
     first = comparisons[0]
     about = definitions_of(first, first.task, first.differences)
@@ -265,11 +270,16 @@ def _page(lineup: Lineup) -> str:
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
         Section("source", "Where the numbers come from", origin_facts(sides), "Source"),
     ]
+    room = PAGE_BYTES - sum(len(section.body.encode("utf-8", "replace")) for section in sections) - FRAME_BYTES
+    drawn = [(a, b, each.details.gallery()) for a, b, each in list(named_pairs(comparisons))[:MOST_GALLERIES]]
+    shown = pair_galleries(drawn, images, room)
+    sections.insert(1, Section("images", "Where the models differ most", shown.body, "Images"))
     line = f"{count_text(len(sides), 'model')} on {count_text(units, first.unit)}, {paired_word(comparisons)}"
     names = names_of(comparisons)
     who = f"{', '.join(names[:MOST_NAMED])}{' …' if len(names) > MOST_NAMED else ''}"
     title = f"{first.title or first.task}: {who} compared"
-    return document(f"Steelyard: {first.task}, {who}", top(title, line, sides), sections, verdict=lineup.verdict)
+    page_title, heading = f"Steelyard: {first.task}, {who}", top(title, line, sides)
+    return document(page_title, heading, sections, pictures=shown.pictures, verdict=lineup.verdict)
 
 
 def _verdict(d: Difference) -> str:

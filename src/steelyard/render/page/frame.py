@@ -20,8 +20,8 @@ from steelyard.core.metric import Description, describe
 from steelyard.core.visible import visible
 from steelyard.results.result import Result
 
-STYLES = ("page.css",)
-SCRIPTS = ("page.js", "explorer.js")
+STYLES = ("page.css", "gallery.css")
+SCRIPTS = ("page.js", "gallery.js", "explorer.js")
 
 
 class Section(Frozen):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from os import PathLike
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from steelyard.render.gaps import gap_legend, gaps_by
 from steelyard.render.numbers import ends_text, even_decimals, interval_text, number, p_text, percent_text, value_text
 from steelyard.render.page.figures import distributions, figure_blocks, slice_figures
 from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
+from steelyard.render.page.gallery import FRAME_BYTES, PAGE_BYTES, report_gallery
 from steelyard.render.page.scores import definitions, score_table
 from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table, text_cell
 from steelyard.render.remarks import largest_shares
@@ -129,11 +131,13 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def report_page(report: Report) -> str:
-    """The page."""
+def report_page(report: Report, images: str | PathLike[str] | None = None) -> str:
+    """The page; `images` is the folder of the images, of which it then shows thumbnails."""
     scores, about = list(report.scores.values()), definitions_of(report, report.task, report.scores)
     confidence, units = report.request.confidence, report.details.units()
+    gallery = report.details.gallery()
     own = [rounded_figure(report.figure(name)) for name in report.figures]
+    own = [figure for figure in own if gallery is None or figure.chart != "overlays"]  # the gallery shows the same
     sections = [
         Section("scores", "Scores", score_table(scores, about, confidence)),
         Section("runs", "Runs", runs_table(report_runs(report))),
@@ -147,12 +151,15 @@ def report_page(report: Report) -> str:
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
         Section("source", "Where the numbers come from", origin_facts([("", report)]), "Source"),
     ]
+    room = PAGE_BYTES - sum(len(section.body.encode("utf-8", "replace")) for section in sections) - FRAME_BYTES
+    shown = report_gallery(gallery, images, room)
+    sections.insert(1, Section("images", "Images", shown.body))
     line = report_heading(report).partition(": ")[2]
     return document(
         f"Steelyard: {report.task}, {model_name(report.sources.predictions.source)}",
         top(f"{report.title or report.task}: {model_name(report.sources.predictions.source)}", line, [("", report)]),
         sections,
-        pictures=any(figure.chart == "rasters" for figure in own),
+        pictures=shown.pictures or any(figure.chart == "rasters" for figure in own),
         verdict=report.verdict,
     )
 

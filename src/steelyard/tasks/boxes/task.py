@@ -41,7 +41,13 @@ OPTIONS = (
         reads=True,
         group="steelyard.formats",
     ),
-    Option("images", "path", "Directory of the images, from which YOLO needs the sizes.", metavar="FOLDER", reads=True),
+    Option(
+        "images",
+        "path",
+        "Directory of the images: YOLO needs their sizes, and an HTML report shows thumbnails.",
+        metavar="FOLDER",
+        reads=True,
+    ),
     Option(
         "verified",
         "path",

@@ -22,14 +22,27 @@ from steelyard.core.weights import GivenRows, Role, ratio
 from steelyard.tasks.boxes.along import Walk
 from steelyard.tasks.boxes.errors import KINDS, TITLES, ErrorCost
 from steelyard.tasks.boxes.explain import explain_tools as explain
-from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, UNCOUNTED, Matches, match_objects, matches
+from steelyard.tasks.boxes.gallery import confused, confusion_counts, shots, shown_units, sweep
+from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, Matches, matches
 from steelyard.tasks.boxes.pairs import CLASS, CROWD, BoxPairs
 from steelyard.tasks.boxes.precision import AveragePrecision
 from steelyard.tasks.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
-from steelyard.tasks.boxes.settings import MOST, STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
+from steelyard.tasks.boxes.settings import MOST, STANDARD, STANDARD_MOST, class_names
 from steelyard.tasks.boxes.working import PrecisionAt, RecallAt, rates
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "pictured", "scene", "tables"]
+__all__ = [
+    "class_metrics",
+    "explain",
+    "figures",
+    "listing",
+    "long_tables",
+    "pictured",
+    "scene",
+    "shots",
+    "shown_units",
+    "sweep",
+    "tables",
+]
 
 
 BACKGROUND = "(background)"
@@ -192,33 +205,8 @@ def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: floa
     `precision` and `recall`, matched within the class; then a detection left over takes an object left over of another
     class that it overlaps with IoU >= `iou`, highest score first.
     """
-    levels, places = on_grid(iou)
-    m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
     names = class_names(pairs.metadata)
-    classes = pairs.classes
-    kept = m.places() & (m.score >= score) & (m.rank < max_dets)
-    hit, ignored = m.bit(places[0])
-    label = m.label
-    table = np.zeros((classes + 1, classes + 1), dtype=np.int64)
-    np.add.at(table, (label[kept & hit], label[kept & hit]), 1)
-
-    single = matches(pairs, cache, (float(iou),), (AREAS["all"],), MOST)[0]
-    paired = single.places() & (single.score >= score) & (single.rank < max_dets) & single.bit(0)[0]
-    taken = np.zeros(len(pairs.image), dtype=bool)
-    taken[single.partner[paired]] = True
-    truths = np.flatnonzero(~taken & ((pairs.flags & UNCOUNTED) == 0) & (pairs.area <= AREAS["all"][1]))
-    rest = m.order[kept & ~hit & ~ignored]
-    rest = rest[np.argsort(-pairs.d_score[rest], kind="stable")]
-    left = pairs.part(truths, rest).of_one_class()
-    rest_matches = match_objects(left, (float(iou),), ((0.0, np.inf),), MOST)[0]
-    used = rest_matches.places()
-    predicted, partner = pairs.d_label[rest[rest_matches.order[used]]], rest_matches.partner[used]
-    matched_rows = partner >= 0
-    np.add.at(table, (pairs.label[truths[partner[matched_rows]]], predicted[matched_rows]), 1)
-    table[classes, :classes] = np.bincount(predicted[~matched_rows], minlength=classes)
-    missed = np.ones(len(truths), dtype=bool)
-    missed[partner[matched_rows]] = False
-    table[:classes, classes] = np.bincount(pairs.label[truths[missed]], minlength=classes)
+    table = confusion_counts(pairs, confused(pairs, cache, iou, score, max_dets))
     rows = (*names, BACKGROUND)
     title = f"Confusion matrix at IoU {iou:g} and score {score:g}: rows of truth by prediction"
     return Table("confusion", title, "truth", rows, rows, table.astype(float))

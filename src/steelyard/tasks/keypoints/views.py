@@ -10,6 +10,7 @@ from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.tasks.boxes import views as boxes
 from steelyard.tasks.boxes.explain import explain_tools as explain
+from steelyard.tasks.boxes.gallery import shots, shown_units, sweep
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.views import long_tables as long_tables_of_boxes
 from steelyard.tasks.boxes.views import scene
@@ -17,7 +18,19 @@ from steelyard.tasks.boxes.views import tables as tables_of_boxes
 from steelyard.tasks.keypoints.task import MOST_OF_POINTS
 from steelyard.tasks.keypoints.task import prepare as prepared
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "prepared", "scene", "tables"]
+__all__ = [
+    "class_metrics",
+    "explain",
+    "figures",
+    "listing",
+    "long_tables",
+    "prepared",
+    "scene",
+    "shots",
+    "shown_units",
+    "sweep",
+    "tables",
+]
 
 listing = boxes.listing
 

@@ -85,7 +85,7 @@ OPTIONS = (
         "format", "choice", "Format of the files.", "auto", ("auto", "coco", "dota", "hrsc", "yolo-obb", "csv"),
         reads=True,
     ),
-    Option("images", "path", "Directory of the images, from which YOLO needs the sizes.", metavar="FOLDER", reads=True),
+    next(option for option in BOX_TASK.options if option.name == "images"),
     Option("names", "path", "Class names in order: data.yaml, or one per line.", metavar="FILE", reads=True),
     Option("angle", "choice", "Convention of the angles.", "radians", tuple(CONVENTIONS)),
     Option("turn", "choice", "Direction of angles; x-to-y is clockwise on a screen.", "x-to-y", ("x-to-y", "y-to-x")),

@@ -27,6 +27,7 @@ from steelyard.core.table import Table
 from steelyard.tasks.boxes import views as boxes
 from steelyard.tasks.boxes.explain import OURS as LINES
 from steelyard.tasks.boxes.explain import hits_by_image, mean_of, rank_in_image, straight_lines
+from steelyard.tasks.boxes.gallery import shots, shown_units, sweep
 from steelyard.tasks.boxes.matches import AREAS, IOUS, match_objects, matches
 from steelyard.tasks.boxes.pairs import DIFFICULT, BoxPairs, ProbIou, QuadIou
 from steelyard.tasks.boxes.ranking import FIGURES, GRIDS
@@ -152,7 +153,20 @@ def _rectangles(shape: Array) -> Array:
     return shape if shape.shape[1] == 5 else smallest_rectangles(shape)
 
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "pictured", "prepared", "scene", "tables"]
+__all__ = [
+    "class_metrics",
+    "explain",
+    "figures",
+    "listing",
+    "long_tables",
+    "pictured",
+    "prepared",
+    "scene",
+    "shots",
+    "shown_units",
+    "sweep",
+    "tables",
+]
 
 pictured = "f1"
 listing = boxes.listing

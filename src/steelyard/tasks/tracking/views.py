@@ -14,6 +14,7 @@ from steelyard import _native
 from steelyard.core.errors import UnknownName
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.gallery import Layer, Shot, mark_bounds, scene_marks
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT, UNITS
@@ -119,17 +120,29 @@ def _trackeval(pairs: TrackPairs, cache: SharedCache) -> Explanation:
     )  # fmt: skip
 
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "steps", "tables"]
+__all__ = [
+    "class_metrics",
+    "explain",
+    "figures",
+    "listing",
+    "pictured",
+    "scene",
+    "shots",
+    "shown_frames",
+    "shown_units",
+    "steps",
+    "tables",
+]
 
 
 SMALL = 64.0  # pixels that a picture shows at least
 
 
-def steps(pairs: TrackPairs, unit: int) -> Steps:
+def steps(pairs: TrackPairs, unit: int, work: SharedCache | None = None) -> Steps:
     """The frames that have a box, with what CLEAR says of each. The first to see is one with a switch, or else the one
     with the most mistakes.
     """
-    work = SharedCache()
+    work = SharedCache() if work is None else work
     rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
     mine, theirs = rows.rows(unit, max(1, pairs.metadata.size("class")))
     true, predicted = rows.truth.frame[mine], rows.prediction.frame[theirs]
@@ -146,9 +159,12 @@ def steps(pairs: TrackPairs, unit: int) -> Steps:
     return Steps("frame", tuple(numbers.tolist()), counts, start)
 
 
-def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None) -> Scene:
+def scene(
+    pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None, work: SharedCache | None = None
+) -> Scene:
     """One frame of a sequence, by its number; without one, the frame to look at first."""
-    all_steps = steps(pairs, unit)
+    work = SharedCache() if work is None else work
+    all_steps = steps(pairs, unit, work)
     name = str(pairs.units[unit])
     if not all_steps.numbers:
         return Scene(f"Sequence {name}", "nothing is there", ())
@@ -158,7 +174,6 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None)
             f"sequence '{name}' has no box in frame {frame}",
             remedy=f"Its frames with boxes are {all_steps.numbers[0]} to {all_steps.numbers[-1]}.",
         )
-    work = SharedCache()
     rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
     mine, theirs = rows.rows(unit, max(1, pairs.metadata.size("class")))
     bounds = _bounds(_boxes(rows.truth, mine), _boxes(rows.prediction, theirs))
@@ -185,6 +200,47 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None)
         bounds=bounds,
         images=tuple(f"{folder}/{frame:06d}" for folder in (f"{name}/img1", f"image_02/{name}", name)),
     )
+
+
+MOST_SEQUENCES, MOST_SHOTS = 6, 12  # of a gallery: sequences, and frames in all
+
+
+def shown_units(pairs: TrackPairs, badness: Array) -> tuple[list[int], int]:
+    """The worst sequences."""
+    order = [i for i in np.argsort(-badness, kind="stable").tolist() if np.isfinite(badness[i])][:MOST_SEQUENCES]
+    return order, len(order)
+
+
+def shown_frames(pairs: TrackPairs, units: Sequence[int], work: SharedCache | None = None) -> list[list[int]]:
+    """The frames of each sequence in which identities switch, or the one with the most mistakes."""
+    work = SharedCache() if work is None else work
+    each = max(1, MOST_SHOTS // max(1, len(units)))
+    listed = []
+    for unit in units:
+        frames = steps(pairs, unit, work)
+        switches = np.asarray(frames.counts["switches"])
+        most = np.flatnonzero(switches)[np.argsort(-switches[switches > 0], kind="stable")][:each]
+        switched = [frames.numbers[place] for place in most.tolist()]
+        listed.append(sorted(switched) or ([frames.start] if frames.numbers else []))
+    return listed
+
+
+def shots(pairs: TrackPairs, units: Sequence[int], frames: Sequence[Sequence[int]] | None = None) -> list[list[Shot]]:
+    """Frames of the sequences at these places, with the boxes of both sides and their pairs."""
+    work = SharedCache()
+    chosen = shown_frames(pairs, units, work) if frames is None else frames
+    listed = []
+    for unit, numbers in zip(units, chosen, strict=True):
+        name, drawn = str(pairs.units[unit]), set(steps(pairs, unit, work).numbers)
+        pictures = []
+        for number in numbers:
+            picture = scene(pairs, unit, SHOWN[0], number, work) if number in drawn else None
+            marks, said = ((), "") if picture is None else (scene_marks(picture), picture.summary)
+            bounds = mark_bounds(marks) if picture is None or picture.bounds is None else picture.bounds
+            files = picture.images if picture is not None else ()
+            pictures.append(Shot(name, f"{name}, frame {number}", bounds, (Layer(marks, said),), files))
+        listed.append(pictures)
+    return listed
 
 
 def _shape(role: str, box: Array, label: str, matched: bool) -> BoxShape:
