@@ -18,8 +18,8 @@ import steelyard
 from steelyard.core import catalogue
 
 # The page that runs a local model takes as long as all the others of a task.
-SLOW = ROOT / "docs" / "vlm.md"
-PAGES = slow_except(run_docs.pages(), *(page for page in run_docs.pages() if page != SLOW))
+SLOW = {ROOT / "docs" / name for name in ("vlm.md", "food.md")}
+PAGES = slow_except(run_docs.pages(), *(page for page in run_docs.pages() if page not in SLOW))
 
 
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning")  # Lightning's own

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.lazy import lazy
 
@@ -18,7 +19,7 @@ from steelyard.vlm.frames import read_frames
 from steelyard.vlm.images import blank, read_picture
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
-from steelyard.vlm.small import SampleModel, Tokens, is_sample_model
+from steelyard.vlm.small import SampleModel, Tokens, is_sample_model, sample_token
 
 transformers = lazy("transformers")
 SAMPLE = Path(str(files("steelyard") / "samples" / "vlm"))
@@ -105,3 +106,21 @@ def test_the_demo_without_torch(tmp_path: Path, steelyard) -> None:
     scores = [json.loads((folder / "score.json").read_text())["body"]["rows"] for folder in folders]
     values = [[row["report"]["scores"]["mae_overall"]["value"] for row in rows] for rows in scores]
     assert values[0] == values[1]
+
+
+def test_sampled_tokens_have_the_probabilities_of_the_softmax() -> None:
+    rng = np.random.default_rng(1)
+    logits = np.log(np.array([0.7, 0.2, 0.1], np.float32))
+    drawn = np.bincount([sample_token(logits, 1.0, rng) for _ in range(4000)], minlength=3) / 4000
+    np.testing.assert_allclose(drawn, [0.7, 0.2, 0.1], atol=0.04)  # 5 standard errors of the first
+    assert {sample_token(logits, 0.01, rng) for _ in range(50)} == {0}
+
+
+def test_repeats_of_the_model_differ_and_runs_do_not() -> None:
+    frame = read_frames(SAMPLE / "frames.csv")[0]
+    asked = [Conversation(frame.picture, (PROMPTS["direct"].text,), (), repeat) for repeat in range(6)]
+    hot = SampleModel(str(MODEL), ModelOptions(device="cpu", max_tokens=16, temperature=2.0))
+    first, second = (without_latency(hot.generate(asked)) for _ in range(2))
+    assert first == second
+    assert len({text for text, *_ in first}) > 2
+    assert (hot.settings["do_sample"], hot.settings["temperature"]) == (True, 2.0)

@@ -251,7 +251,7 @@ def drift_verdict(drift: Drift) -> str:
 
 def vlm_verdict(score: VlmScore) -> str:
     """The best prompt by the first metric, whether it beats a constant guess, and whether prompts differ."""
-    rows = [row for row in score.rows if row.report is not None and row.report.scores]
+    rows = [row for row in score.rows if row.report is not None and row.report.scores and not row.made_of]
     if not rows:
         return "No reading gave a number."
     spec = next(iter(rows[0].report.scores))  # type: ignore[union-attr]
@@ -270,9 +270,11 @@ def vlm_verdict(score: VlmScore) -> str:
         sentences.append(
             f"{shown.get(d.verdict, 'It is not shown to differ from')} a constant guess ({_p(d.p_adjusted)})."
         )
-    if len(scored) > 1 and score.pairs:
-        decided = sum(_first(pair.comparison).verdict in SHOWN for pair in score.pairs)
-        sentences.append(f"{share_text(decided, len(score.pairs), 'pair', 'differ', of='of prompts or models')}.")
+    derived = {score.name(row) for row in score.rows if row.made_of}
+    pairs = [pair for pair in score.pairs if pair.b not in derived]
+    if len(scored) > 1 and pairs:
+        decided = sum(_first(pair.comparison).verdict in SHOWN for pair in pairs)
+        sentences.append(f"{share_text(decided, len(pairs), 'pair', 'differ', of='of prompts or models')}.")
     return _join(sentences)
 
 

@@ -170,7 +170,7 @@ def decoding(config: Any, tokenizer: Any, max_tokens: int, temperature: float = 
     return config
 
 
-def _seed(asked: Sequence[tuple[Conversation, str]]) -> int:
+def seed_of(asked: Sequence[tuple[Conversation, str]]) -> int:
     """A seed that depends on what is asked and how often it was asked before: resumed runs do not repeat replies."""
     known = [(text, conversation.repeat, [p.digest for p in conversation.pictures]) for conversation, text in asked]
     return int.from_bytes(hashlib.sha256(repr(known).encode()).digest()[:8], "big") >> 1
@@ -583,7 +583,7 @@ class HuggingFace:
                 given = self._sharing.inputs(texts, digests, shown) if self._share else None
                 given = given or self._sharing.encode(texts, shown)
                 if self._options.temperature > 0:
-                    torch.manual_seed(_seed(asked))
+                    torch.manual_seed(seed_of(asked))
                 made = self._model.generate(**given, generation_config=self._config)
         except torch.OutOfMemoryError:
             kind = self._model.device.type

@@ -179,7 +179,7 @@ def _score_runs(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices 
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
     truths: dict[Key, Frame] = {}
     own: list[Replies] = []
-    repaired: list[Pair] = []
+    repaired: list[tuple[str, str, str, Mapping[Key, Frame], Mapping[Key, float], Mapping[Key, float]]] = []
     shown: set[Key] = set()
     taken_names: set[tuple[str, str]] = set()
     for run in runs:
@@ -207,29 +207,29 @@ def _score_runs(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices 
             if recalibrate and values:
                 repairs = _recalibrated(prompt, values, truth, asked)
                 others |= repairs
-                repaired += _repairs(label, prompt, values, repairs, truth, task, asked)
+                repaired += [(label, prompt, name, truth, values, read) for name, read in repairs.items()]
             rows += [_derived(scored, name, read, truth, task, asked) for name, read in others.items()]
     return VlmScore(
         task=task if predictions or not own else own[0].task if len({one.task for one in own}) == 1 else "answers",
         rows=tuple(rows),
-        pairs=(*_pairs(predictions, truths, task, asked), *repaired, *own_pairs(own, asked)),
+        pairs=(*_pairs(predictions, truths, task, asked), *_repairs(repaired, task, asked), *own_pairs(own, asked)),
         frames=len(shown | set(truths)),
         confidence=asked.comparison["confidence"],
         parser=PARSER_VERSION,
         runs=tuple(_source(run, prices) for run in runs),
-        notes=(*(_unasked_remark(run) for run in runs if run.unasked), *_method_remarks(rows, repaired)),
+        notes=(*(_unasked_remark(run) for run in runs if run.unasked), *_method_remarks(rows, bool(repaired))),
         details=LazyRunDetails(tuple(runs)),
     )
 
 
-def _method_remarks(rows: Sequence[PromptScore], repaired: Sequence[Pair]) -> list[str]:
+def _method_remarks(rows: Sequence[PromptScore], recalibrated: bool) -> list[str]:
     remarks = []
     if any(row.repeats > 1 for row in rows):
         remarks.append(
             "Scores of repeated questions are means over the repeats, with intervals for other meals and replies. "
             "Prompts are compared by the medians of their repeats."
         )
-    if repaired:
+    if recalibrated:
         remarks.append(
             f"Recalibrated: weights are a + b times the reading, with a line that was fitted on {FOLDS - 1} of {FOLDS} "
             "parts of the sequences and applied to the other one. The lines themselves are not resampled."
@@ -254,20 +254,18 @@ def _recalibrated(
 
 
 def _repairs(
-    model: str,
-    prompt: str,
-    values: Mapping[Key, float],
-    repairs: Mapping[str, Mapping[Key, float]],
-    truth: Mapping[Key, Frame],
+    repaired: Sequence[tuple[str, str, str, Mapping[Key, Frame], Mapping[Key, float], Mapping[Key, float]]],
     task: str,
     asked: Asked,
 ) -> list[Pair]:
     """Raw readings against repaired ones."""
-    metrics = asked.of(task, METRICS[task])
-    return [
-        Pair(prompt, name, SCALE, len(values), _compare(truth, values, read, task, metrics, asked))
-        for name, read in repairs.items()
-    ]
+    several = len({model for model, *_ in repaired}) > 1
+    pairs = []
+    for model, prompt, name, truth, values, read in repaired:
+        a, b = (f"{model}: {one}" if several else one for one in (prompt, name))
+        comparison = _compare(truth, values, read, task, asked.of(task, METRICS[task]), asked)
+        pairs.append(Pair(a, b, SCALE, len(values), comparison))
+    return pairs
 
 
 def _derived(

@@ -22,7 +22,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array
 from steelyard.vlm.backend import Conversation, ModelOptions, Reply
-from steelyard.vlm.hf import fingerprint
+from steelyard.vlm.hf import fingerprint, seed_of
 
 IMAGE = "<image>"
 # What the processor makes of the mark of a picture: a frame around its four tokens.
@@ -41,6 +41,13 @@ def is_sample_model(name: str) -> bool:
         return fingerprint(folder) == fingerprint(own)
 
 
+def sample_token(logits: Array, temperature: float, rng: np.random.Generator) -> int:
+    """A token with the probabilities that the softmax of its logits, divided by the temperature, gives."""
+    scaled = (logits.astype(np.float64) - float(logits.max())) / temperature
+    shares = np.exp(scaled)
+    return int(rng.choice(len(shares), p=shares / shares.sum()))
+
+
 class SampleModel:
     """The sample's model. `notes` are sentences that its user should read."""
 
@@ -57,10 +64,11 @@ class SampleModel:
         self.label = folder.name
         self.fingerprint = f"hf:{self._config['model_type']}:{fingerprint(folder)}"
         self.settings: Mapping[str, Any] = {
-            "do_sample": False,
+            "do_sample": options.temperature > 0,
             "max_tokens": options.max_tokens,
             "max_side": options.max_side,
             "dtype": "float32",
+            **({"temperature": options.temperature} if options.temperature else {}),
         }
         self.notes = ("PyTorch is not installed, so the sample's model runs on NumPy. Other models need it.",)
         self.environment: Mapping[str, Any] = {"device": "cpu", "batch": options.batch, "numpy": np.__version__}
@@ -83,15 +91,17 @@ class SampleModel:
                 replies.append(Reply("", error=str(error), attempts=0))
                 continue
             encoded = [shown[picture.digest] for picture in conversation.pictures]
-            replies.append(self._answer(conversation.texts, encoded, started))
+            replies.append(self._answer(conversation, encoded, started))
         return replies
 
-    def _answer(self, texts: Sequence[str], pictures: Sequence[Array], started: float) -> Reply:
-        tokens = self._tokens.encode(render(texts, len(pictures)))
+    def _answer(self, conversation: Conversation, pictures: Sequence[Array], started: float) -> Reply:
+        prompt = render(conversation.texts, len(pictures))
+        tokens = self._tokens.encode(prompt)
+        rng = np.random.default_rng(seed_of([(conversation, prompt)])) if self._options.temperature > 0 else None
         states = self._weights["model.text_model.embed_tokens.weight"][tokens]
         states[np.array(tokens) == self._config["image_token_id"]] = np.concatenate(pictures)
         end, said = self._config["text_config"]["eos_token_id"], []
-        for token in self._continue(states):
+        for token in self._continue(states, rng):
             said.append(token)
             if token == end or len(said) == self._options.max_tokens:
                 break
@@ -146,8 +156,8 @@ class SampleModel:
 
     # The text
 
-    def _continue(self, states: Array) -> Iterator[int]:
-        """The likeliest token behind the states, and behind each token that was given, without end."""
+    def _continue(self, states: Array, rng: np.random.Generator | None) -> Iterator[int]:
+        """The likeliest or a sampled token behind the states, then behind each token that was given, without end."""
         embedding = self._weights["model.text_model.embed_tokens.weight"]
         layers = self._config["text_config"]["num_hidden_layers"]
         past: list[tuple[Array, Array] | None] = [None] * layers
@@ -158,7 +168,8 @@ class SampleModel:
                 read, past[layer] = self._read(
                     read, f"model.text_model.layers.{layer}", begin - len(states), past[layer]
                 )
-            token = int(np.argmax(self._scale(read[-1:], "model.text_model.norm") @ embedding.T))
+            logits = (self._scale(read[-1:], "model.text_model.norm") @ embedding.T)[0]
+            token = int(np.argmax(logits)) if rng is None else sample_token(logits, self._options.temperature, rng)
             yield token
             states = embedding[[token]]
 
