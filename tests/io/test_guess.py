@@ -88,6 +88,8 @@ def test_truth_that_is_named_last(tmp_path: Path) -> None:
 
 TABLES = [
     ("dish,item,weight", "dish,item,weight", ("weights",)),
+    ("dish,mass,energy", "dish,kcal", ("nutrients",)),
+    ("dish,weight,energy", "dish,weight,energy", ("weights", "nutrients")),
     ("sequence,t,weight", "sequence,t,weight", ("sequences",)),
     ("id;label", "id;label", ("labels",)),
     ("id,label,group", "id,score", ("labels",)),

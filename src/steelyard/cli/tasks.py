@@ -37,8 +37,9 @@ def tasks(as_json: bool) -> None:
         say(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     width = terminal_width()
-    left = width - max(map(len, known)) - max(len(task.title) for task in known.values()) - 4
-    cells = [[name, task.title, _synonyms(name, left)] for name, task in known.items()]
+    titles = {name: task.title.partition(":")[0] for name, task in known.items()}
+    left = width - max(map(len, known)) - max(map(len, titles.values())) - 4
+    cells = [[name, title, _synonyms(name, left)] for name, title in titles.items()]
     say(grid(["task", "what is scored", "also called"], cells, "lll", width, shrink=2))
     say("\n'steelyard metrics TASK' lists the metrics of a task, 'steelyard demo TASK' tries it on sample data.")
 

@@ -52,11 +52,13 @@ _ELLIPSES = (("xc", "yc", "a", "b", "theta"), ("points",))
 _CAPTIONS = (("caption",), ("tuples",))
 _TRACKS = (("x", "y", "w", "h"), ("x", "y", "right", "bottom"), ("mask",))
 _SOLIDS = (("x", "y", "z", "length", "width", "height", "yaw"), ("left", "top", "right", "bottom"))
+_NUTRIENTS = tuple((name,) for name in ("energy", "carbohydrate", "protein", "fat", "ingredients", "target"))
 CHOICES: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
     "labels": {
         "truth": (("label",), ("labels",)),
         "prediction": (("label",), ("labels",), ("probability",), ("score",)),
     },
+    "nutrients": {"truth": _NUTRIENTS, "prediction": _NUTRIENTS},
     "answers": {"truth": (("answer",), ("answers",)), "prediction": (("answer",), ("outcome",))},
     "losses": {"truth": (("target",), ("value",)), "prediction": (("logit",), ("value",))},
     "oriented": {"truth": _ORIENTED, "prediction": _ORIENTED},
@@ -453,7 +455,10 @@ def _names(names: Iterable[str], side: str, mapping: Mapping[str, str]) -> Seen:
 
 
 def _used(task: Task, names: Sequence[str], side: str, mapping: Mapping[str, str]) -> set[str] | None:
-    """The columns of a table that a task needs, or None where some are missing."""
+    """The columns of a table that a task needs, or None where some are missing, or where the key is all it needs."""
+    values = [column.name for column in task.truth.columns if column.required and column.name not in task.truth.key]
+    if task.name not in CHOICES and not values:
+        return None
     if side != "both":
         used, lacking = _needed(task, side, names, mapping)
         return None if lacking else used
