@@ -36,6 +36,7 @@ TASK = Task(
     defaults_for=defaults_for,
     options=OPTIONS,
     reader="nutrients",
+    views="steelyard.tasks.nutrients.views",
     checks="steelyard.tasks.nutrients.checks",
     spellings={
         "mean_absolute_error": "mae",
