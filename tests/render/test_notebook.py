@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import pickle
 import re
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -52,6 +55,47 @@ def test_every_figure_that_is_written_can_be_plotted(report: sy.Report) -> None:
     assert "Accuracy by model" in str(comparison.plot("scores_1"))
     with pytest.raises(KeyError, match=r"'rok'.*'roc'"):
         report.plot("rok")
+
+
+def test_a_drawing_is_saved_and_has_svg_of_its_own(report: sy.Report, tmp_path: Path) -> None:
+    drawing = report.plot("roc")
+    svg = drawing._repr_svg_()
+    assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" ')
+    assert "currentColor" not in svg  # outside of a page there is no such colour
+    ElementTree.fromstring(svg)
+    drawing.save(tmp_path / "roc.svg")
+    assert (tmp_path / "roc.svg").read_text() == svg
+    drawing.save(tmp_path / "roc.html")
+    assert "<title>ROC" in (tmp_path / "roc.html").read_text()
+    assert len(repr(drawing)) < 100
+    assert len(repr(report.figure("roc"))) < 200
+    curves = sy.evaluate("labels", TRUTH, TRUTH, "accuracy", confidence=None).plot("confusion")
+    assert curves._repr_html_()
+
+
+def test_slices_tables_and_units_are_frames(report: sy.Report) -> None:
+    frame = report.slices.to_pandas()
+    assert frame.columns[:4].tolist() == ["by", "slice", "metric", "value"]
+    accuracy = frame[frame.metric == "accuracy"]
+    assert accuracy.slice.tolist() == ["<a>", "b"]
+    assert accuracy.value.tolist() == [0.5, 0.5]
+    assert report.slices.to_polars().shape == (4, 9)
+    assert pickle.loads(pickle.dumps(report)).slices.to_pandas().equals(frame)
+    html = report.slices._repr_html_()
+    assert "<details open><summary>By site</summary>" in html
+    confusion = report.table("confusion").to_pandas()
+    assert confusion.columns.tolist() == ["truth", "cat", "dog"]
+    assert confusion[["cat", "dog"]].to_numpy().tolist() == [[1, 1], [1, 1]]  # one of two of each is found
+    assert repr(report.table("confusion")).splitlines()[1].split() == ["truth", "cat", "dog"]
+    units = report.units().to_polars()
+    assert units.columns == ["unit", "accuracy", "f1(label=dog)"]
+    assert units["accuracy"].to_list() == [1, 0, 0, 1]
+    assert report.units()._repr_html_().count("<tr>") == 5
+    comparison = sy.compare("labels", TRUTH, FOUND, TRUTH, "accuracy", by="site", draws=100)
+    assert comparison.slices.to_pandas().difference.tolist() == [0.5, 0.5]
+    assert sy.evaluate("labels", TRUTH, FOUND, "accuracy", confidence=None).slices.to_frame() == {
+        name: [] for name in ("by", "slice", "metric", "value", "low", "high", "units", "undefined", "reason")
+    }
 
 
 def test_slices_are_in_the_html(report: sy.Report) -> None:

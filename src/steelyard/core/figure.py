@@ -39,6 +39,9 @@ class Figure(Frozen):
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
+    def __repr__(self) -> str:
+        return f"Figure({self.name}: {self.title}; {len(self):,} rows of {', '.join(self.columns)})"
+
     def _repr_html_(self) -> str:
         html: str = import_module("steelyard.render.notebook").figure_html(self)
         return html

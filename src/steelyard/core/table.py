@@ -8,10 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from steelyard.core.framed import Framed
 from steelyard.core.frozen import Frozen
 
 
-class Table(Frozen):
+class Table(Frozen, Framed):
     """Named rows and columns of numbers; nan where a value is undefined. `corner` says what the rows are.
 
     Columns of long tables may hold texts.
@@ -46,9 +47,16 @@ class Table(Frozen):
         rows = zip(self.rows, self.values.tolist(), strict=True)
         return [[name, *(_text(value) for value in row)] for name, row in rows]
 
+    def to_frame(self) -> Any:
+        """A column of the rows' names, and the columns of the table."""
+        return import_module("steelyard.render.frames").table_frame(self)
+
     def _repr_html_(self) -> str:
         html: str = import_module("steelyard.render.notebook").table_html(self)
         return html
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{self}"
 
     def __str__(self) -> str:
         lines = [[self.corner, *self.columns], *self.cells()]

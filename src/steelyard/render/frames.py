@@ -14,9 +14,12 @@ from steelyard.io.write import sheet_text
 from steelyard.render.numbers import names_of
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.report import Report
+from steelyard.results.score import Difference
 
 if TYPE_CHECKING:
-    from steelyard.results.score import Difference, Score
+    from steelyard.core.table import Table
+    from steelyard.results.details import UnitTable
+    from steelyard.results.score import Score
 
 SCORE = {
     "slice": TEXT, "metric": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER, "units": COUNT, "undefined": COUNT,
@@ -59,6 +62,38 @@ def lineup_frame(lineup: Lineup) -> Frame:
             _, metric, value, low, high, units, undefined, reason = _score(None, score)
             rows.append((name, metric, value, low, high, *ranks, units, undefined, reason))
     return _frame(MODEL, rows)
+
+
+def slices_frame(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> Frame:
+    """A row per slice and metric: of scores, or of differences."""
+    every = [
+        (slice_text(by), slice_text(value), one)
+        for by, parts in slices.items()
+        for value, scores in parts.items()
+        for one in scores.values()
+    ]
+    if any(isinstance(one, Difference) for *_, one in every):
+        kinds = {"by": TEXT, **{name: kind for name, kind in DIFFERENCE.items() if name not in ("model", "against")}}
+        return _frame(kinds, [(by, *_difference(value, one)) for by, value, one in every])
+    return _frame({"by": TEXT, **SCORE}, [(by, *_score(value, one)) for by, value, one in every])
+
+
+def table_frame(table: Table) -> Frame:
+    """A column of the rows' names, and the columns of the table; one of texts is of texts."""
+    columns: dict[str, tuple[str, list[Any]]] = {table.corner or "row": (TEXT, list(table.rows))}
+    for place, name in enumerate(table.columns):
+        cells = [row[place] for row in table.values.tolist()]
+        text = any(isinstance(cell, str) for cell in cells)
+        own = name if name not in columns else f"{name} ({place + 1})"
+        columns[own] = (TEXT, list(map(str, cells))) if text else (NUMBER, list(map(_number, cells)))
+    return Frame(columns)
+
+
+def units_frame(table: UnitTable) -> Frame:
+    """A column of the units' names, and one per metric."""
+    names = [str(unit) for unit in table.units.tolist()]
+    values = {spec: (NUMBER, list(map(_number, column.tolist()))) for spec, column in table.values.items()}
+    return Frame({table.unit: (TEXT, names), **values})
 
 
 def frame_csv(result: Any) -> str:

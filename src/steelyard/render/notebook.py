@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import OutOfRange
+from steelyard.core.errors import OutOfRange, Unsupported
 from steelyard.core.figure import Figure
 from steelyard.core.frozen import Frozen
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.core.table import Table
+from steelyard.io.write import write_text
 from steelyard.render.board import rank_remarks, rows_of
 from steelyard.render.charts.draw import CHARTS, chart_svg
 from steelyard.render.charts.overlays import markup_of
-from steelyard.render.charts.theme import ADAPTING, with_colours
+from steelyard.render.charts.theme import ADAPTING, PALETTE, with_colours
 from steelyard.render.explanation import waterfall_of
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.page.figures import figure_table
@@ -30,10 +32,14 @@ from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from steelyard.results.comparison import Comparison, Lineup
+    from steelyard.results.details import UnitTable
     from steelyard.results.result import Result
     from steelyard.results.score import Interval
 
+SVG = "http://www.w3.org/2000/svg"
 WIDE, HIGH = 120, 14
 NARROWEST, WIDEST = 150, 5000  # pixels of a figure
 MOST_REMARKS, MOST_ROWS = 5, 60
@@ -120,15 +126,38 @@ def _slice_cell(score: Score | Difference) -> str:
 
 
 class Drawing(Frozen):
-    """A figure drawn as HTML, with its SVG inside: notebooks display it, and `str` is its text."""
+    """A figure or a gallery drawn as HTML: notebooks display it, `str` is its text, and `save` writes it to a file."""
 
     html: str
+    title: str = ""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it: as SVG where the name ends so and it is one chart, else as a page."""
+        head = f'<meta charset="utf-8"><title>{escape(self.title)}</title>'
+        text = f'<!doctype html><html lang="en"><head>{head}</head><body>{self.html}</body></html>\n'
+        if str(path).lower().endswith(".svg"):
+            svg = self._repr_svg_()
+            if svg is None:
+                raise Unsupported("it is not one chart", where=str(path), remedy="Give a name that ends in .html.")
+            text = svg
+        write_text(path, text)
 
     def _repr_html_(self) -> str:
         return self.html
 
+    def _repr_svg_(self) -> str | None:
+        """The chart alone, in light colours; nothing where there are several or none."""
+        if self.html.count("<svg ") != 1:
+            return None
+        svg = f"<svg {self.html.partition('<svg ')[2].partition('</svg>')[0]}</svg>"
+        coloured = svg.replace("currentColor", PALETTE["ink"])
+        return coloured if "xmlns=" in coloured else coloured.replace("<svg ", f'<svg xmlns="{SVG}" ', 1)
+
     def __str__(self) -> str:
         return self.html
+
+    def __repr__(self) -> str:
+        return f"Drawing({self.title})"
 
 
 def plot(result: Result, name: str, width: float) -> Drawing:
@@ -140,7 +169,7 @@ def plot(result: Result, name: str, width: float) -> Drawing:
     else:
         figures = {each.name: each for each in renderer(result.kind, "figures")(result)}
         figure = figures[check_name(name, tuple(figures), "figure")]
-    return Drawing(figure_html(figure, width))
+    return Drawing(figure_html(figure, width), figure.title)
 
 
 def figure_html(figure: Figure, width: float = 540) -> str:
@@ -158,6 +187,25 @@ def table_html(table: Table) -> str:
     below = f"<p>{count_text(more, 'more row')}</p>" if more > 0 else ""
     inside = _table([table.corner, *table.columns], "l" + "r" * len(table.columns), rows)
     return f'<div class="steelyard"><p><b>{escape(table.title)}</b></p>{inside}{below}</div>'
+
+
+def units_html(units: UnitTable) -> str:
+    """The first units with their values."""
+    specs = list(units.values)
+    columns = [units.units.tolist(), *(column.tolist() for column in units.values.values())]
+    rows = [
+        [escape(str(name)), *(escape(value_text(value)) for value in values)]
+        for name, *values in islice(zip(*columns, strict=True), MOST_ROWS)
+    ]
+    more = len(units.units) - MOST_ROWS
+    below = f"<p>{count_text(more, f'more {units.unit}')}</p>" if more > 0 else ""
+    inside = _table([units.unit, *specs], "l" + "r" * len(specs), rows)
+    return f'<div class="steelyard"><p><b>{count_text(len(units.units), units.unit)}</b></p>{inside}{below}</div>'
+
+
+def slices_html(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> str:
+    """A table for each way of slicing."""
+    return f'<div class="steelyard">{_slices(slices).replace("<details>", "<details open>")}</div>'
 
 
 def _strip(value: float, interval: Interval | None, scale: Interval | None) -> str:

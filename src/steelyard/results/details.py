@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import nearest
 from steelyard.core.figure import Figure, Listing
+from steelyard.core.framed import Framed
 from steelyard.core.frozen import Frozen
 from steelyard.core.gallery import Gallery
 from steelyard.core.metric import Description
 from steelyard.core.table import Table
+from steelyard.results.registry import load
 from steelyard.results.same import equal, units_repr
 from steelyard.results.score import Difference
 
 
-class UnitTable(Frozen):
+class UnitTable(Frozen, Framed):
     """Every metric for each unit alone; nan where a unit has none."""
 
     unit: str
@@ -31,6 +33,13 @@ class UnitTable(Frozen):
 
     __eq__ = equal
     __repr__ = units_repr
+
+    def to_frame(self) -> Any:
+        """A column of the units' names, and one per metric."""
+        return load("steelyard.render.frames:units_frame")(self)
+
+    def _repr_html_(self) -> str:
+        return str(load("steelyard.render.notebook:units_html")(self))
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write it, one row per unit."""

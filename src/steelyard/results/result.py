@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
 from steelyard.core.counts import count_text
 from steelyard.core.deprecated import Renamed, RenamedKeywords
-from steelyard.core.errors import NotInstalled
+from steelyard.core.framed import Framed
 from steelyard.core.visible import visible
 from steelyard.results.details import NONE, Details, DetailsData, StoredDetails
 from steelyard.results.origin import TaskFacts
@@ -19,7 +18,7 @@ from steelyard.results.registry import CHECK_FIGURES, EXPORT, PLOT, SHEETS, has_
 Path = str | PathLike[str]
 
 
-class Result(metaclass=RenamedKeywords):
+class Result(Framed, metaclass=RenamedKeywords):
     """Base of all results: plain data that compare, pickle and are read back equal; details lie beside them."""
 
     kind: ClassVar[str]
@@ -66,14 +65,6 @@ class Result(metaclass=RenamedKeywords):
     def to_frame(self) -> Any:
         """The result as columns that pandas, polars, pyarrow and DuckDB take: `polars.DataFrame(report.to_frame())`."""
         return renderer(self.kind, "frame")(self)
-
-    def to_pandas(self) -> Any:
-        """The rows of `to_frame` as a pandas DataFrame."""
-        return _frame_library("pandas").DataFrame(self.to_frame())
-
-    def to_polars(self) -> Any:
-        """The rows of `to_frame` as a polars DataFrame."""
-        return _frame_library("polars").DataFrame(self.to_frame())
 
     def to_csv(self, path: Path | None = None) -> str:
         """The rows of `to_frame` as CSV text, written to `path` where one is given."""
@@ -210,10 +201,3 @@ def with_stored(result: Any, details: DetailsData | None) -> Any:
         raise ValueError(f"there are {count_text(len(details.parts), 'part')} of details for {len(inside)} results")
     changed = [with_stored(one, part) for one, part in zip(inside, details.parts, strict=True)]
     return replace(with_inner_results(result, changed), details=StoredDetails(replace(details, parts=())))
-
-
-def _frame_library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise NotInstalled(f"{name} is not installed", remedy=f"Install it: pip install {name}.") from None

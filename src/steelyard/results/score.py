@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steelyard.core.counts import count_text
 from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.errors import SteelyardError, nearest
+from steelyard.core.framed import Framed
 from steelyard.core.frozen import Frozen
 from steelyard.core.slice import Slice
 from steelyard.results.registry import load
@@ -344,11 +345,22 @@ ScoresBySlice = Mapping[Slice, Mapping[Slice, Scores]]
 DifferencesBySlice = Mapping[Slice, Mapping[Slice, Differences]]
 
 
-def by_slice(
-    slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]], task: str = ""
-) -> dict[Slice, dict[Slice, BySpec]]:
+class Slices(dict[Any, dict[Any, BySpec]], Framed):
+    """Scores or differences by slice: `slices["food"]["rice"]["mae"]`. Notebooks show them as tables."""
+
+    def to_frame(self) -> Any:
+        """A row per slice and metric: `by` names the columns of the data, `slice` their values."""
+        return load("steelyard.render.frames:slices_frame")(self)
+
+    def _repr_html_(self) -> str:
+        return str(load("steelyard.render.notebook:slices_html")(self))
+
+
+def by_slice(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]], task: str = "") -> Slices:
     """Slices whose scores name the nearest where one is not there."""
-    return {by: {value: BySpec(scores, task) for value, scores in parts.items()} for by, parts in slices.items()}
+    return Slices(
+        {by: {value: BySpec(scores, task) for value, scores in parts.items()} for by, parts in slices.items()}
+    )
 
 
 def misnamed_key(scores: Mapping[str, Any]) -> str:
