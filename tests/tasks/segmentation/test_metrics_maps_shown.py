@@ -146,11 +146,7 @@ def test_structures() -> None:
     )  # fmt: skip
     columns = {"case": ["0", "1"], "dice": [1, 0.8], "structures on one side only": [0, 0]}
     check_listing(shown.listing(), ("cases", "Cases"), columns, "", "dice")
-    check_figure(
-        shown.figure("dice_volume"), ("dice_volume", "bars", "Dice by size"),
-        {"name": ["4 to 4 voxels"] * 2, "value": [1, 0.8]}, {"x": "mean Dice"},
-        "Structures of cases, sorted by their true size, in groups of equal number: small ones are harder.",
-    )  # fmt: skip
+    assert len(shown.figure("dice_volume")) == 0  # two structures are no two groups of five
 
 
 def test_slices_with_the_most_wrong_voxels() -> None:

@@ -5,8 +5,7 @@ All models of a page in one table: values with intervals, the ranks that each ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,16 @@ from steelyard.core.metric import Description
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import rank_remarks, rows_of
 from steelyard.render.numbers import (
+    ends_text,
+    even_decimals,
     interval_text,
     letter_of,
     named_pairs,
     names_of,
+    number,
     p_text,
     percent_text,
-    signed_text,
+    signed_number,
     value_text,
 )
 from steelyard.render.page.figures import figure_blocks, unique_name
@@ -282,6 +284,14 @@ def _page(lineup: Lineup, images: str | PathLike[str] | None) -> str:
     return document(page_title, heading, sections, pictures=shown.pictures, verdict=lineup.verdict)
 
 
+def _decimals(differences: Iterable[Difference]) -> int:
+    """Digits behind the point that values and differences share."""
+    return even_decimals(
+        (d.difference, d.interval) if d.interval and d.interval[0] < d.interval[1] else (d.a.value, d.a.interval)
+        for d in differences
+    )
+
+
 def _verdict(d: Difference) -> str:
     return f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(verdict_text(d.verdict))}</span>'
 
@@ -291,19 +301,20 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
     level = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     parts = [board(lineup, about)] if len(comparisons) > 1 else []
     pictures = score_figures(comparisons) if len(comparisons) > 1 else []
-    parts.append(figure_blocks([*pictures, improvement_figure(comparisons)]))
+    parts.append(figure_blocks(pictures) + figure_blocks([improvement_figure(comparisons)], broad=True))
     scales = difference_scales([d for one in comparisons for d in one.differences.values()])
     for place, (first, name, comparison) in enumerate(named_pairs(comparisons)):
         rows = []
         for i, d in enumerate(comparison.differences.values()):
             metric = term(d.spec, d.spec, about, f"difference-{place}-{i}", code=True)
+            digits = _decimals([d])
             rows.append(
                 [
                     Cell(f"{metric}<br><small>{escape(d.label)}</small>", head=True),
-                    number_cell(d.a.value, f"{ARROWS[d.better]} {value_text(d.a.value, d.a.interval)}"),
-                    number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
-                    number_cell(d.difference, signed_text(d.difference, d.interval)),
-                    Cell(escape(interval_text(d.difference, d.interval))),
+                    number_cell(d.a.value, f"{ARROWS[d.better]} {number(d.a.value, digits)}"),
+                    number_cell(d.b.value, number(d.b.value, digits)),
+                    number_cell(d.difference, signed_number(d.difference, digits)),
+                    Cell(escape(ends_text(d.interval, digits))),
                     Cell(whisker(d.difference, d.interval, scales.get(group_of(d)))),
                     number_cell(d.p_adjusted, p_text(d.p_adjusted)),
                     Cell(_verdict(d)),
@@ -330,9 +341,8 @@ def _slices(comparisons: Sequence[Comparison]) -> str:
     drawn = slice_figures(comparisons)
     parts = []
     for by in comparisons[0].slices:
-        # The heading names the slicing already.
-        figure = replace(drawn[by], title=next(iter(comparisons[0].differences.values())).label)
-        parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>{figure_blocks([figure], broad=True)}")
+        figure = figure_blocks([drawn[by]], broad=True, titled=False)
+        parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>{figure}")
         for first, name, comparison in named_pairs(comparisons):
             parts.append(_slice_table(slice_heading(by), f"{name} − {first}", comparison.slices[by]))
     return "".join(parts)
@@ -341,16 +351,17 @@ def _slices(comparisons: Sequence[Comparison]) -> str:
 def _slice_table(by: str, difference: str, parts: Mapping[Slice, Mapping[str, Difference]]) -> str:
     """A row per slice: how many metrics are won and lost, then each difference."""
     specs = list(next(iter(parts.values()), {}))
+    decimals = {spec: _decimals(differences[spec] for differences in parts.values()) for spec in specs}
     rows = []
     for value, differences in parts.items():
         won, lost = (sum(d.verdict == verdict for d in differences.values()) for verdict in ("better", "worse"))
         count = max(d.units for d in differences.values())
         cells = [head_cell(slice_text(value)), number_cell(count, f"{count:,}"), number_cell(won, str(won))]
         cells.append(number_cell(lost, str(lost)))
-        for d in differences.values():
+        for spec, d in differences.items():
             verdict = d.verdict.split()[0] if d.verdict in VERDICTS else "no"
-            shown = escape(signed_text(d.difference, d.interval))
-            interval = escape(interval_text(d.difference, d.interval))
+            shown = escape(signed_number(d.difference, decimals[spec]))
+            interval = escape(ends_text(d.interval, decimals[spec]))
             mark = f"<br><small>{_verdict(d)}</small>" if d.verdict in VERDICTS else ""
             html = f'<span class="verdict {verdict}">{shown}</span><br><small>{interval}</small>{mark}'
             cells.append(Cell(html, d.difference))
@@ -369,13 +380,14 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
     parts = [figure_blocks([figure])]
     for first, name, comparison in named_pairs(comparisons):
         differences = comparison.classes()
+        digits = _decimals(differences.values())
         rows = [
             [
                 head_cell(name),
-                number_cell(d.a.value, value_text(d.a.value, d.a.interval)),
-                number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
-                number_cell(d.difference, signed_text(d.difference, d.interval)),
-                Cell(escape(interval_text(d.difference, d.interval))),
+                number_cell(d.a.value, number(d.a.value, digits)),
+                number_cell(d.b.value, number(d.b.value, digits)),
+                number_cell(d.difference, signed_number(d.difference, digits)),
+                Cell(escape(ends_text(d.interval, digits))),
                 number_cell(d.p_adjusted, p_text(d.p_adjusted)),
                 Cell(_verdict(d)),
             ]
@@ -406,15 +418,17 @@ def _units(comparisons: Sequence[Comparison]) -> str:
         finite = np.isfinite(change)
         better, worse = int((gain[finite] > 0).sum()), int((gain[finite] < 0).sum())
         order = [i for i in np.argsort(-np.abs(np.where(finite, change, 0)), kind="stable") if finite[i] and change[i]]
+        listed = order[:CHANGED]
+        digits = even_decimals((float(change[i]), None) for i in listed) - 1 if listed else 0
         rows = [
             [
                 head_cell(str(a.units[i])),
-                number_cell(float(before[i]), value_text(float(before[i]))),
-                number_cell(float(after[i]), value_text(float(after[i]))),
-                number_cell(float(change[i]), signed_text(float(change[i]))),
+                number_cell(float(before[i]), number(float(before[i]), digits)),
+                number_cell(float(after[i]), number(float(after[i]), digits)),
+                number_cell(float(change[i]), signed_number(float(change[i]), digits)),
                 Cell(_change(float(gain[i]), d.better)),
             ]
-            for i in order[:CHANGED]
+            for i in listed
         ]
         heads = [comparison.unit, first, name, f"{name} − {first}", ""]
         summary = (

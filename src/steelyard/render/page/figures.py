@@ -114,13 +114,16 @@ def _plural(word: str) -> str:
     return count_text(2, word).partition(" ")[2]
 
 
-def figure_blocks(figures: Iterable[Figure], broad: bool = False) -> str:
-    """Figures in a grid that folds to one column; broad ones take the width of the page."""
-    blocks = [figure_block(figure, broad) for figure in figures if len(figure)]
+def figure_blocks(figures: Iterable[Figure], *, broad: bool = False, titled: bool = True) -> str:
+    """Figures in a grid that folds to one column; broad ones take the width of the page.
+
+    Titles are for screen readers alone where a heading above says the same (`titled`).
+    """
+    blocks = [figure_block(figure, broad, titled) for figure in figures if len(figure)]
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
 
 
-def figure_block(figure: Figure, broad: bool = False) -> str:
+def figure_block(figure: Figure, broad: bool = False, titled: bool = True) -> str:
     """One figure with its caption and its table."""
     drawn = _draw_figure(figure, broad)
     wide = " broad" if broad or figure.chart in BROAD or figure.chart not in CHARTS else ""
@@ -130,10 +133,8 @@ def figure_block(figure: Figure, broad: bool = False) -> str:
         else (f"<details><summary>Table: {escape(figure.title)}</summary>{figure_table(figure)}</details>")
     )
     caption = f'<p class="legend">{escape(figure.caption)}</p>' if figure.caption else ""
-    return (
-        f'<figure class="picture{wide}" id="figure-{escape(figure.name)}">'
-        f"<figcaption>{escape(figure.title)}</figcaption>{drawn}{caption}{says}</figure>"
-    )
+    title = f"<figcaption{'' if titled else ' class=unseen'}>{escape(figure.title)}</figcaption>"
+    return f'<figure class="picture{wide}" id="figure-{escape(figure.name)}">{title}{drawn}{caption}{says}</figure>'
 
 
 OWN_TEXT = {"sentences", "conversation"}  # kinds that are text themselves

@@ -9,7 +9,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from os import PathLike
 
@@ -197,9 +196,7 @@ def _slices(report: Report) -> str:
     parts = []
     for by, values in report.slices.items():
         parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>")
-        # The heading names the slicing already.
-        shown = [replace(drawn[by], title=next(iter(report.scores.values())).label)] if by in drawn else []
-        parts.append(figure_blocks(shown, broad=True))
+        parts.append(figure_blocks([drawn[by]] if by in drawn else [], broad=True, titled=False))
         parts.append(slice_table(by, values, gaps_by(report, by)))
     return "".join(parts)
 
@@ -293,7 +290,7 @@ def _units(report: Report, units: UnitTable | None) -> str:
     if units is None:
         return ""
     drawn = [figure for figure in distributions(units, report.scores) if len(figure)]
-    return figure_blocks(drawn) + worst_table(report, units, report.listing())
+    return figure_blocks(drawn, broad=True) + worst_table(report, units, report.listing())
 
 
 def _remarks(report: Report, pictured: bool) -> str:

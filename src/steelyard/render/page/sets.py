@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
 from steelyard.render.page.frame import Section, bullets, document
-from steelyard.render.page.tables import Cell, head_cell, table
+from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.sets import (
     Table,
     drift_line,
@@ -49,5 +50,19 @@ def _page(
 
 def _table(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
     named = 1 if header[0] == "" else 0
-    cells = [[head_cell(text) if i == named else Cell(escape(text)) for i, text in enumerate(row)] for row in rows]
+    cells = [
+        [
+            head_cell(text) if i == named else number_cell(_leading(text), text) if side == "r" else Cell(escape(text))
+            for i, (text, side) in enumerate(zip(row, align, strict=True))
+        ]
+        for row in rows
+    ]
     return table(name, list(header), cells)
+
+
+def _leading(text: str) -> float:
+    """The number that a cell begins with."""
+    try:
+        return float(text.partition(" ")[0].replace("−", "-").replace(",", ""))
+    except ValueError:  # "left out", "<0.001"
+        return math.nan

@@ -258,6 +258,7 @@ def scene(pairs: VolumePairs, unit: int, metric: Metric, step: int | None = None
 
 
 MOST_STRUCTURES = 40
+LEAST_OF_SIZE = 5  # structures in a group of those of one size
 SHOWN = 6
 
 
@@ -334,11 +335,12 @@ def slices(pairs: VolumePairs) -> Figure:
 
 
 def dice_by_volume(pairs: VolumePairs) -> Figure:
-    """Dice of structures by their true size, in ten groups of equal number."""
+    """Dice of structures by their true size, in up to ten groups of equal number; empty below two groups of five."""
     counts = case_voxels(pairs, SharedCache()).reshape(-1, 3)
     counts = counts[counts[:, 0] > 0]
     dice = 2 * counts[:, 2] / np.maximum(counts[:, 0] + counts[:, 1], 1)
-    parts = [part for part in np.array_split(np.argsort(counts[:, 0], kind="stable"), 10) if len(part)]
+    groups = min(10, len(counts) // LEAST_OF_SIZE)
+    parts = np.array_split(np.argsort(counts[:, 0], kind="stable"), groups) if groups > 1 else []
     return Figure(
         "dice_volume",
         "bars",
@@ -346,6 +348,7 @@ def dice_by_volume(pairs: VolumePairs) -> Figure:
         {
             "name": [f"{counts[part, 0].min():,.0f} to {counts[part, 0].max():,.0f} voxels" for part in parts],
             "value": [float(dice[part].mean()) for part in parts],
+            "structures": [len(part) for part in parts],
         },
         {"x": "mean Dice"},
         "Structures of cases, sorted by their true size, in groups of equal number: small ones are harder.",
