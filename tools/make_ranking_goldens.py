@@ -3,11 +3,14 @@
 Run, once for each reference, where it is installed:
 
     python tools/make_ranking_goldens.py pytrec_eval tests/goldens/rankings_pytrec_eval.json
+    python tools/make_ranking_goldens.py trec_eval tests/goldens/rankings_trec_eval.json
     NUMBA_DISABLE_JIT=1 python tools/make_ranking_goldens.py ranx tests/goldens/rankings_ranx.json
     python tools/make_ranking_goldens.py gdeval tests/goldens/rankings_gdeval.json
 
-The inputs are drawn with Python's own generator and stand in the file beside the values. gdeval is the script of the
-TREC web track that the package ir_measures carries; it needs Perl, and prints five decimals.
+trec_eval stands for its less common measures, with pytrec_eval 0.5, compiled so that products and sums are not fused
+(-ffp-contract=off): where they are, as on some processors, Rprec_mult takes another rank. The inputs are drawn with
+Python's own generator and stand in the file beside the values. gdeval is the script of the TREC web track that the
+package ir_measures carries; it needs Perl, and prints five decimals.
 """
 
 from __future__ import annotations
@@ -59,6 +62,15 @@ def by_pytrec_eval(qrels: Nested, run: Nested, level: int) -> dict[str, dict[str
     return turned(values)
 
 
+def by_trec_eval(qrels: Nested, run: Nested, level: int) -> dict[str, dict[str, float]]:
+    """Values by measure and query of the measures that are asked for less often."""
+    import pytrec_eval
+
+    wanted = {"G", "binG", "Rndcg", "ndcg_rel", "infAP", "Rprec_mult.0.4,1,1.8", "relstring"}
+    whole = {q: {doc: int(value) for doc, value in row.items()} for q, row in qrels.items()}
+    return turned(pytrec_eval.RelevanceEvaluator(whole, wanted, relevance_level=level).evaluate(run))
+
+
 def by_ranx(qrels: Nested, run: Nested, level: int) -> dict[str, dict[str, float]]:
     """Values by measure and query."""
     from ranx import Qrels, Run, evaluate
@@ -103,6 +115,7 @@ ALL_KINDS = {"plain": [1, 2], "ties": [1], "close": [1], "negative": [1]}
 REFERENCES: dict[str, tuple[Any, str, dict[str, list[int]]]] = {
     # reference: measure, package, levels of relevance by kind of data
     "pytrec_eval": (by_pytrec_eval, "pytrec-eval-terrier", ALL_KINDS),
+    "trec_eval": (by_trec_eval, "pytrec_eval", ALL_KINDS),
     "ranx": (by_ranx, "ranx", {"plain": [1, 2]}),
     "gdeval": (by_gdeval, "ir-measures", {"plain": [1]}),
 }

@@ -115,10 +115,13 @@ bool read_real(PyObject* value, double& out) {
   return true;
 }
 
-// The keys of results, made once per call.
+nb::str interned(const char* text) { return nb::steal<nb::str>(PyUnicode_InternFromString(text)); }
+
+// The keys of results: the same objects that code in Python uses, so that they are found without comparing texts.
 struct ResultKeys {
-  nb::str image{"image_id"}, category{"category_id"}, box{"bbox"}, score{"score"}, area{"area"}, id{"id"};
-  nb::str segmentation{"segmentation"}, crowd{"iscrowd"};
+  nb::str image = interned("image_id"), category = interned("category_id"), box = interned("bbox");
+  nb::str score = interned("score"), area = interned("area"), id = interned("id");
+  nb::str segmentation = interned("segmentation"), crowd = interned("iscrowd");
 };
 
 PyObject* value_of(PyObject* record, const nb::str& key) {
@@ -170,6 +173,35 @@ nb::object result_columns(nb::list results, bool complete, bool boxes_too) {
   return nb::make_tuple(images, categories, boxes, scores, complete ? nb::cast(areas) : nb::none());
 }
 
+nb::object checked(PyObject* value) {
+  if (value == nullptr) throw nb::python_error();
+  return nb::steal(value);
+}
+
+nb::object sum_of(PyObject* a, PyObject* b) {
+  if (PyFloat_CheckExact(a) && PyFloat_CheckExact(b))
+    return checked(PyFloat_FromDouble(PyFloat_AsDouble(a) + PyFloat_AsDouble(b)));
+  return checked(PyNumber_Add(a, b));
+}
+
+nb::object product_of(PyObject* a, PyObject* b) {
+  if (PyFloat_CheckExact(a) && PyFloat_CheckExact(b))
+    return checked(PyFloat_FromDouble(PyFloat_AsDouble(a) * PyFloat_AsDouble(b)));
+  return checked(PyNumber_Multiply(a, b));
+}
+
+// A list of exactly these values. It holds numbers, or a list of them: the collector of cycles need not walk it.
+nb::object list_of(std::initializer_list<PyObject*> values) {
+  nb::object list = checked(PyList_New(static_cast<Py_ssize_t>(values.size())));
+  Py_ssize_t place = 0;
+  for (PyObject* value : values) {
+    Py_INCREF(value);
+    PyList_SetItem(list.ptr(), place++, value);
+  }
+  PyObject_GC_UnTrack(list.ptr());
+  return list;
+}
+
 // Gives results that `result_columns` has read what the reference gives them: a polygon, an area, a number, no crowd.
 std::size_t complete_results(nb::list results) {
   const ResultKeys keys;
@@ -181,16 +213,19 @@ std::size_t complete_results(nb::list results) {
   for (nb::handle record : results) {
     PyObject* found = PyDict_CheckExact(record.ptr()) ? value_of(record.ptr(), keys.box) : nullptr;
     require(found != nullptr && PyList_CheckExact(found) && PyList_Size(found) == 4, "a result must have a box");
-    const nb::list corners = nb::borrow<nb::list>(found);
-    const nb::object x = corners[0], y = corners[1], w = corners[2], h = corners[3];
-    if (value_of(record.ptr(), keys.segmentation) == nullptr) {
-      const nb::object right = x + w, low = y + h;
-      nb::list ring, rings;
-      for (const nb::object& value : {x, y, x, low, right, low, right, y}) ring.append(value);
-      rings.append(ring);
-      set(record, keys.segmentation, rings);
+    nb::object corners[4];  // held: adding numbers of other classes may run code
+    for (Py_ssize_t side = 0; side < 4; ++side) {
+      corners[side] = nb::borrow(PyList_GetItem(found, side));
+      double number_only;
+      require(read_real(corners[side].ptr(), number_only), "a box must have four numbers");
     }
-    set(record, keys.area, w * h);
+    PyObject *x = corners[0].ptr(), *y = corners[1].ptr(), *w = corners[2].ptr(), *h = corners[3].ptr();
+    if (value_of(record.ptr(), keys.segmentation) == nullptr) {
+      const nb::object right = sum_of(x, w), low = sum_of(y, h);
+      const nb::object ring = list_of({x, y, x, low.ptr(), right.ptr(), low.ptr(), right.ptr(), y});
+      set(record, keys.segmentation, list_of({ring.ptr()}));
+    }
+    set(record, keys.area, product_of(w, h));
     set(record, keys.id, nb::int_(++number));
     set(record, keys.crowd, zero);
   }

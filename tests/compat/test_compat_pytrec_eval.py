@@ -12,15 +12,20 @@ from steelyard import compat
 from steelyard.compat import pytrec_eval
 
 GOLDENS = json.loads((ROOT / "tests" / "goldens" / "rankings_pytrec_eval.json").read_text(encoding="utf-8"))
+RARER = json.loads((ROOT / "tests" / "goldens" / "rankings_trec_eval.json").read_text(encoding="utf-8"))
 CUT = {"map_cut.5,10", "P.5,10", "recall_5,10", "success.1,5", "ndcg_cut.5", "ndcg_cut_10"}
-WANTED = CUT | {"map", "recip_rank", "ndcg", "Rprec", "bpref", "set_P", "set_recall", "set_F"}
+WANTED = (
+    CUT
+    | {"G", "binG", "Rndcg", "ndcg_rel", "infAP", "Rprec_mult.0.4,1,1.8", "relstring"}
+    | {"map", "recip_rank", "ndcg", "Rprec", "bpref", "set_P", "set_recall", "set_F"}
+)
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0, "x": 1, "n": -1}, "q2": {"a": 1}, "q3": {"a": 1}, "q4": {}}
 RUN = {"q2": {}, "q1": {"c": 5, "a": 4.0, "z": 3.0, "b": 2.0, "n": 1.0}, "q4": {"a": 1.0}, "other": {"a": 1.0}}
 
 
 def test_goldens_of_pytrec_eval() -> None:
     compared = 0
-    for case in GOLDENS["cases"]:
+    for case in GOLDENS["cases"] + RARER["cases"]:
         qrels = {query: {doc: int(value) for doc, value in row.items()} for query, row in case["qrels"].items()}
         for level, measures in case["values"].items():
             values = pytrec_eval.RelevanceEvaluator(qrels, WANTED, relevance_level=int(level)).evaluate(case["run"])
@@ -28,7 +33,7 @@ def test_goldens_of_pytrec_eval() -> None:
                 for query, value in expected.items():
                     assert values[query][name] == pytest.approx(value, rel=1e-12, abs=1e-12)
                     compared += 1
-    assert compared > 2000
+    assert compared > 3000
 
 
 def test_counts_and_interpolated_precision_by_hand() -> None:
@@ -53,6 +58,28 @@ def test_counts_and_interpolated_precision_by_hand() -> None:
     assert values["q4"]["num_ret"] == 1
     assert values["q2"]["num_rel"] == 0  # trec_eval counts none where nothing was retrieved
     assert math.isnan(values["q2"]["iprec_at_recall_0.50"])
+
+
+def test_gains_and_inferred_precision_by_hand() -> None:
+    """Gains 0, 2, 0, 1, 0 were retrieved, of which 2, 1, 1 are the best: one document with a gain of 1 is missing."""
+    measures = {"G", "binG", "Rndcg", "ndcg_rel", "infAP", "Rprec_mult.0.3,1,2", "relstring.3"}
+    first = pytrec_eval.RelevanceEvaluator(QRELS, measures).evaluate(RUN)["q1"]
+    log = math.log2
+    # what is lost before a document: 2 + 1 - 2 at rank 2, 2 + 1 + 1 + 1 - 3 at rank 4
+    assert first["G"] == pytest.approx((2 / log(2 + 1) + 1 / log(2 + 2)) / 4)
+    assert first["binG"] == pytest.approx((1 / log(3) + 1 / log(4)) / 3)  # one and two documents are not relevant
+    dcg, best = [0, 2 / log(3), 2 / log(3) + 1 / log(5)], [2, 2 + 1 / log(3) + 1 / log(4)]
+    # the ideal gain changes behind ranks 1 and 3; the list ends later
+    assert first["Rndcg"] == pytest.approx((0 / best[0] + dcg[1] / best[1] + dcg[2] / best[1]) / 3)
+    at_two = dcg[1] / (2 + 1 / log(3))
+    assert first["ndcg_rel"] == pytest.approx((at_two + dcg[2] / best[1] + dcg[2] / best[1]) / 3)
+    # rank 2 has one judged document above it, rank 4 two judged ones of three, of which one is relevant
+    small = 0.00001
+    second = 1 / 2 + 1 / 2 * (1 / 1) * (0 + small) / (1 + 2 * small)
+    fourth = 1 / 4 + 3 / 4 * (2 / 3) * (1 + small) / (2 + 2 * small)
+    assert first["infAP"] == pytest.approx((second + fourth) / 3)
+    assert [first[f"Rprec_mult_{m}"] for m in ("0.30", "1.00", "2.00")] == [0 / 1, 1 / 3, 2 / 6]
+    assert first["relstring"] == 0
 
 
 def test_relative_precision() -> None:
@@ -90,7 +117,8 @@ def test_aggregates() -> None:
 @pytest.mark.parametrize(
     ("error", "arguments"),
     [
-        (ValueError, (QRELS, {"infAP"})),
+        (ValueError, (QRELS, {"infAP.5"})),
+        (ValueError, (QRELS, {"prefs_simp"})),
         (ValueError, (QRELS, {"map.5"})),
         (TypeError, ([], {"map"})),
         (TypeError, (QRELS, {"map"}, 0)),

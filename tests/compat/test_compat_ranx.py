@@ -210,3 +210,24 @@ def test_report_has_the_same_means() -> None:
     values = ranx.evaluate(ranx.Qrels(QRELS), run, metrics)
     report = compat.report(run, confidence=None)
     assert [score.value for score in report.scores.values()] == pytest.approx(list(values.values()))
+
+
+def test_lists_of_arrays_by_hand() -> None:
+    """A column of ids and one of numbers for each query; a run counts in the order in which it is given."""
+    qrels = [np.array([[1, 2], [4, 1], [5, 1], [6, 1]]), np.array([[1, 1], [4, 1], [6, 1]])]
+    run = [np.array([[2, 1], [1, 9], [4, 3]]), np.array([[7, 1], [8, 1], [9, 1], [6, 5]])]
+    assert ranx.evaluate(qrels, run, "hits@3") == (2 + 0) / 2
+    assert ranx.evaluate(qrels, run, ["mrr", "recall"], return_mean=False)["mrr"].tolist() == [1 / 2, 1 / 4]
+    assert ranx.evaluate(np.array([qrels[1]]), np.array([run[1]]), "precision@2") == 0
+    for wrong in ([qrels, run[:1]], [[[1, 2]], [[1, 2]]], [None, run], ["text", "text"]):
+        with pytest.raises(TypeError):
+            ranx.evaluate(*wrong, "map")
+
+
+def test_the_kind_of_a_file() -> None:
+    from steelyard.compat.ranx.data_structures.run import get_file_kind
+
+    kinds = {"a.json": "json", "a.txt": "trec", "a.trec": "trec", "a.gz": "gz", "a.lz4": "lz4", "a.parq": "parquet"}
+    assert {name: get_file_kind(name) for name in kinds} == kinds
+    with pytest.raises(AssertionError):
+        get_file_kind("a.csv")

@@ -381,6 +381,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("complete_results", {"results": [{}]}, "a result must have a box"),
     ("complete_results", {"results": [{"bbox": [1, 2, 3]}]}, "a result must have a box"),
     ("complete_results", {"results": [None]}, "a result must have a box"),
+    ("complete_results", {"results": [{"bbox": [1, 2, 3, None]}]}, "a box must have four numbers"),
     ("order_cells", {"category": i32()}, "columns differ in length"),
     ("order_cells", {"score": f64(1, 2)}, "columns differ in length"),
     ("order_cells", {"category": i32(1)}, "a place is out of range"),

@@ -37,7 +37,7 @@ DROP_INS: dict[str, DropIn] = {
         "0.5",
         ("",),
         "RelevanceEvaluator, parse_run, parse_qrel, supported_measures, compute_aggregated_measure",
-        "27 of 34 measures; the others are an unsupported measure.",
+        "All 34 measures; those of preferences are left out.",
     ),
     "vqaEvaluation": DropIn(
         "a013f00",

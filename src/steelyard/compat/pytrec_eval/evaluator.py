@@ -15,6 +15,7 @@ Nested = Mapping[str, Mapping[str, Any]]
 
 supported_measures = set(MEASURES)
 supported_nicknames = {
+    "all_trec": set(MEASURES),
     "official": {
         "map",
         "gm_map",

@@ -18,11 +18,15 @@ from steelyard.tasks.rankings.sums import GainValue, HitValue, PreferenceValue, 
 Floats = NDArray[np.float64]
 Columns = dict[str, list[float]]
 _LEAST = 0.00001  # what a geometric mean takes for 0
+_SMALL = 0.00001  # what infAP adds to counts of judged documents
+_NOT_POOLED, _NOT_JUDGED = -1, -2  # relevance of a document without a judgement, and of one that awaits it
 _DEPTHS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _RECALLS = tuple(f"{i / 10:.2f}" for i in range(11))
 CUTS = dict.fromkeys(("P", "recall", "map_cut", "ndcg_cut", "relative_P"), _DEPTHS) | {
     "success": ("1", "5", "10"),
     "iprec_at_recall": _RECALLS,
+    "Rprec_mult": tuple(f"{i / 5:.1f}" for i in range(1, 11)),
+    "relstring": ("10",),
 }
 SPECS = {
     "map": "map",
@@ -48,6 +52,7 @@ class Judged:
         self, qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]], level: int
     ) -> None:
         self.level = level
+        self.qrels = qrels
         self.queries = list(run)
         self._cache = SharedCache()
         whole = [query for query in self.queries if qrels[query] and run[query]]
@@ -91,6 +96,35 @@ class Judged:
         """Documents that were retrieved and judged not relevant."""
         ranks = self._ranks(lambda relevance: (relevance >= 0) & (relevance < self.level))
         return np.array([len(some) for some in ranks], dtype=np.float64)
+
+    @cached_property
+    def by_rank(self) -> list[NDArray[np.int64]]:
+        """The relevance of what each query retrieved, by rank; -1 outside the pool, -2 for a negative judgement."""
+        ranked = [np.full(int(count), _NOT_POOLED) for count in self.retrieved]
+        if self._pairs is not None:
+            pairs = self._pairs
+            rows = pairs.rank_single > 0
+            owner, rank = pairs.owner[rows], pairs.rank_single[rows]
+            ends = np.searchsorted(owner, np.arange(len(self._place) + 1))
+            relevance = np.where(pairs.relevance[rows] < 0, _NOT_JUDGED, pairs.relevance[rows])
+            for i, query in enumerate(self._place.tolist()):
+                part = slice(ends[i], ends[i + 1])
+                ranked[query][rank[part] - 1] = relevance[part]
+        return ranked
+
+    @cached_property
+    def gains(self) -> list[tuple[Floats, Floats]]:
+        """The gains of what each query retrieved, by rank, and those that it could have, from the highest down."""
+        positive = ([value for value in self.qrels[query].values() if value > 0] for query in self.queries)
+        ideal = [sorted(values, reverse=True) for values in positive]
+        return [
+            (np.maximum(ranked, 0).astype(np.float64), np.array(best, dtype=np.float64))
+            for ranked, best in zip(self.by_rank, ideal, strict=True)
+        ]
+
+    def of_gains(self, compute: Callable[[Floats, Floats], float]) -> Floats:
+        """A measure of gains of each query; 0 where nothing was retrieved or nothing has a gain."""
+        return np.array([compute(*gains) if len(gains[0]) and len(gains[1]) else 0.0 for gains in self.gains])
 
     def _ranks(self, select: Callable[[Any], Any]) -> list[NDArray[np.int64]]:
         ranks: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)] * len(self.queries)
@@ -158,6 +192,67 @@ def _preference(judged: Judged) -> Floats:
     return judged.values(PreferenceValue(judged.level, "single"))
 
 
+def _dcg(gains: Floats) -> Floats:
+    """The discounted gain of the first 0, 1, 2, ... documents."""
+    return np.concatenate([[0.0], np.cumsum(gains / np.log2(np.arange(2, len(gains) + 2)))])
+
+
+def _normalized_gain(gains: Floats, ideal: Floats) -> float:
+    """Gains over the logarithm of what is lost before them; an ideal document costs its gain, any other 1."""
+    cost = np.ones(len(gains))
+    cost[: len(ideal)] = ideal[: len(gains)]
+    lost = np.cumsum(cost) - np.cumsum(gains)
+    return float((gains / np.log2(2 + lost)).sum() / ideal.sum())
+
+
+def _ndcg_at_levels(gains: Floats, ideal: Floats) -> float:
+    """The mean nDCG where the ideal gain changes, and at the end of a longer list."""
+    results, best = _dcg(gains), _dcg(ideal)
+    places = np.flatnonzero(np.diff(ideal, append=0.0)) + 1
+    values = (results[np.minimum(places, len(gains))] / best[places]).tolist()
+    if len(gains) > len(ideal) + 1:
+        values.append(results[-1] / best[-1])
+    return float(sum(values) / len(values))
+
+
+def _ndcg_at_gains(gains: Floats, ideal: Floats) -> float:
+    """The mean nDCG at the documents that have a gain; one that was not found counts with that of the whole list."""
+    results, best = _dcg(gains), _dcg(ideal)
+    places = np.flatnonzero(gains > 0) + 1
+    total = (results[places] / best[np.minimum(places, len(ideal))]).sum()
+    return float((total + (len(ideal) - len(places)) * results[-1] / best[-1]) / len(ideal))
+
+
+def _binary_gain(judged: Judged) -> Floats:
+    sums = [(1 / np.log2(2 + ranks - np.arange(1, len(ranks) + 1))).sum() for ranks in judged.hit_ranks]
+    return _over(np.array(sums, dtype=np.float64), judged.relevant)
+
+
+def _at_multiples(judged: Judged, name: str, cuts: Iterable[str]) -> Columns:
+    columns = {}
+    for cut in cuts:
+        depths = np.floor(float(cut) * judged.relevant + 0.9)
+        hits = [np.count_nonzero(ranks <= depth) for ranks, depth in zip(judged.hit_ranks, depths, strict=True)]
+        columns[f"{name}_{float(cut):3.2f}"] = _over(np.array(hits, dtype=np.float64), depths).tolist()
+    return columns
+
+
+def _inferred(judged: Judged) -> Floats:
+    """Precision at each relevant document by the judged ones above it; those outside the pool count as not relevant."""
+    sums = []
+    for ranked in judged.by_rank:
+        awaits, refused = ranked == _NOT_JUDGED, (ranked >= 0) & (ranked < judged.level)
+        above = np.flatnonzero(ranked >= judged.level)
+        before = np.arange(len(above))
+        others, unjudged = (np.cumsum(flags)[above] for flags in (refused, awaits))
+        with np.errstate(invalid="ignore"):
+            share = (before + others + unjudged) / above
+        share = np.where(above == 0, 0.0, share)
+        precision = (before + _SMALL) / (before + others + 2 * _SMALL)
+        sums.append((1 / (above + 1) + above / (above + 1) * share * precision).sum())
+    return np.array(sums, dtype=np.float64) / np.where(judged.relevant > 0, judged.relevant, 1.0)
+
+
 MEASURES: dict[str, Measure] = {
     "runid": _whole(lambda j: np.zeros(len(j.queries))),
     "num_q": _whole(lambda j: np.ones(len(j.queries))),
@@ -186,4 +281,11 @@ MEASURES: dict[str, Measure] = {
     "set_F": _whole(lambda j: j.hits_at("f1", None)),
     "num_nonrel_judged_ret": _whole(lambda j: j.nonrelevant_hits),
     "gm_bpref": _whole(lambda j: _log(_preference(j))),
+    "infAP": _whole(_inferred),
+    "Rprec_mult": _at_multiples,
+    "G": _whole(lambda j: j.of_gains(_normalized_gain)),
+    "binG": _whole(_binary_gain),
+    "Rndcg": _whole(lambda j: np.where(j.relevant > 0, j.of_gains(_ndcg_at_levels), 0.0)),
+    "ndcg_rel": _whole(lambda j: j.of_gains(_ndcg_at_gains)),
+    "relstring": _whole(lambda j: np.zeros(len(j.queries))),  # a text, which pytrec_eval does not return
 }

@@ -111,17 +111,23 @@ def _braces(row: Mapping[str, Any]) -> str:
     return "{" + ", ".join(f"{document}: {value}" for document, value in row.items()) + "}"
 
 
-def find_kind(path: str, kind: str | None) -> str:
+def get_file_kind(path: str = "run.json", kind: str | None = None) -> str:
     """The kind of a file, by its name if it is not given."""
     ending = str(path).rpartition(".")[2]
     chosen = kind or {"txt": "trec", "parq": "parquet"}.get(ending, ending)
+    if chosen not in ("json", "trec", "lz4", "gz", "parquet"):
+        raise AssertionError("Error `kind` must be 'json', 'trec', 'lz4', 'gz', or 'parquet'")
+    return chosen
+
+
+def find_kind(path: str, kind: str | None) -> str:
+    """The kind of a file that is read or written."""
+    chosen = get_file_kind(path, kind)
     if chosen == "lz4":
         raise Unsupported(
             f"'{path}' is an LZ4 file, which the drop-in for ranx does not read or write",
             remedy="Use a file of TREC, JSON or Parquet.",
         )
-    if chosen not in ("json", "trec", "gz", "parquet"):
-        raise AssertionError("Error `kind` must be 'json', 'trec', 'gz', or 'parquet'")
     return chosen
 
 

@@ -8,10 +8,13 @@ from steelyard.compat.ranx.data_structures.nested import (
     Nested,
     Ranked,
     find_kind,
+    get_file_kind,
     read_frame,
     read_json,
     read_rows,
 )
+
+__all__ = ["Qrels", "get_file_kind"]
 
 
 class Qrels(Ranked):

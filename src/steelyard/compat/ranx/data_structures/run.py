@@ -9,12 +9,15 @@ from steelyard.compat.ranx.data_structures.nested import (
     Nested,
     Ranked,
     find_kind,
+    get_file_kind,
     read_frame,
     read_json,
     read_rows,
 )
 from steelyard.compat.ranx.data_structures.qrels import Qrels
 from steelyard.core.errors import Unsupported
+
+__all__ = ["Run", "get_file_kind"]
 
 
 class Run(Ranked):

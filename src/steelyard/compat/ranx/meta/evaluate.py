@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -33,18 +33,17 @@ _SPECS = {
 class _Judged:
     """The ranks of judged documents, query by query, as the native core takes them."""
 
-    def __init__(self, qrels: Mapping[str, Mapping[str, float]], run: Mapping[str, list[str]]) -> None:
+    def __init__(self, judged: Sequence[Sequence[Any]], relevance: Any, ranked: Sequence[Sequence[Any]]) -> None:
         ranks: list[int] = []
         starts = [0]
-        for query, judged in qrels.items():
-            place = {document: i for i, document in enumerate(run[query], 1)}
-            ranks += [place.get(document, 0) for document in judged]
+        for documents, listed in zip(judged, ranked, strict=True):
+            place = {document: i for i, document in enumerate(listed, 1)}
+            ranks += [place.get(document, 0) for document in documents]
             starts.append(len(ranks))
         self.rank = np.array(ranks, dtype=np.int64)
-        relevance = [value for judged in qrels.values() for value in judged.values()]
         self.relevance = np.array(relevance, dtype=np.float64)
         self.starts = np.array(starts, dtype=np.int64)
-        self.retrieved = np.array([len(run[query]) for query in qrels], dtype=np.float64)
+        self.retrieved = np.array([len(listed) for listed in ranked], dtype=np.float64)
 
     @cached_property
     def events(self) -> tuple[Any, Any, Any]:
@@ -172,6 +171,9 @@ def evaluate(
     make_comparable: bool = False,
 ) -> Any:
     """The mean of each metric, or its value for each query."""
+    names = read_names(metrics)
+    if not isinstance(qrels, Qrels | dict) and not isinstance(run, Run | dict):
+        return _results(_values(_read_arrays(qrels, run), names), names, return_mean, return_std)
     if not isinstance(qrels, Qrels | dict) or not isinstance(run, Run | dict):
         raise TypeError(f"expected Qrels and Run or dicts, not {type(qrels).__name__} and {type(run).__name__}")
     if make_comparable and isinstance(qrels, Qrels) and isinstance(run, Run):
@@ -189,12 +191,12 @@ def evaluate(
         ranked = {query: list(row) for query, row in run.run.items()}
     else:  # of equal scores the last comes first, as in ranx
         ranked = {q: [doc for doc, _ in sorted(row.items(), key=itemgetter(1))][::-1] for q, row in run.items()}
-    judged = _Judged(truth, ranked)
-    names = read_names(metrics)
-    values: dict[str, Any] = {}
-    for metric in names:
-        name, cut, level = read_metric(metric)
-        values[metric] = METRICS[name](judged, cut, level)
+    judged = _Judged(
+        [list(row) for row in truth.values()],
+        [value for row in truth.values() for value in row.values()],
+        [ranked[query] for query in truth],
+    )
+    values = _values(judged, names)
     if isinstance(run, Run) and save_results_in_run:
         for metric, scores in values.items():
             run.mean_scores[metric] = np.mean(scores)
@@ -202,6 +204,34 @@ def evaluate(
                 run.std_scores[metric] = np.std(scores)
             run.scores[metric].update(zip(truth, scores, strict=True))
         run.evaluated = truth, _specs(names)
+    return _results(values, names, return_mean, return_std)
+
+
+def _read_arrays(qrels: Any, run: Any) -> _Judged:
+    """Judged of two lists of arrays, one per query: a column of ids and one of numbers; a run is in its order."""
+    try:
+        sides = [[np.asarray(rows, dtype=np.float64) for rows in side] for side in (qrels, run)]
+        if len(sides[0]) != len(sides[1]) or any(rows.ndim != 2 or rows.shape[1] < 2 for rows in sides[0] + sides[1]):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise TypeError(
+            "expected Qrels and Run, dicts, or two lists of arrays with two columns, "
+            f"not {type(qrels).__name__} and {type(run).__name__}"
+        ) from None
+    judged, ranked = ([rows[:, 0].tolist() for rows in side] for side in sides)
+    return _Judged(judged, [value for rows in sides[0] for value in rows[:, 1]], ranked)
+
+
+def _values(judged: _Judged, names: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for metric in names:
+        name, cut, level = read_metric(metric)
+        values[metric] = METRICS[name](judged, cut, level)
+    return values
+
+
+def _results(values: dict[str, Any], names: list[str], return_mean: bool, return_std: bool) -> Any:
+    """The values of one metric, or of several by name; their means where those are wanted."""
     if return_mean:
         for metric, scores in values.items():
             mean = np.mean(scores)
