@@ -9,11 +9,17 @@ import pytest
 from support.refusal import refuses
 from support.vlm_help import Scripted, grey_of, picture
 
+import steelyard as sy
 from steelyard.io.table import Table
+from steelyard.tasks.nutrients.data import TARGETS
+from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import frame_table, read_frames
+from steelyard.vlm.kinds import NUTRIENTS, Kind, nutrient_schema
 from steelyard.vlm.prompts import PROMPTS, SETS, choose_prompts
 from steelyard.vlm.questions import check_table, read_questions
+from steelyard.vlm.readings import read_run
 from steelyard.vlm.run import run
+from steelyard.vlm.schema import canonical_json
 from steelyard.vlm.score import score
 
 
@@ -98,3 +104,154 @@ def test_questions_with_a_difference_that_are_refused(tmp_path: Path, more: dict
     (tmp_path / "q.json").write_text(json.dumps({"questions": {"eaten": spec}}))
     with refuses("E-invalid-setting", *names):
         read_questions(tmp_path / "q.json")
+
+
+# --- nutrients --------------------------------------------------------------------------------------------------------
+
+DISHES = {"a": (300, 400, 10, 50, 20), "b": (200, 500, 20, 40, 30), "c": (100, 100, 0, 20, "")}
+NAMES = ("mass", "energy", "fat", "carbohydrate", "protein")
+
+
+def nutrients(folder: Path, answer) -> None:
+    rows = ["sequence,t,image,food,ingredients," + ",".join(NAMES)]
+    for number, (dish, values) in enumerate(DISHES.items()):
+        picture(folder / f"{dish}.png", 10 * (number + 1))
+        rows.append(f"{dish},0,{dish}.png,rice,rice=100|bean=20,{','.join(map(str, values))}")
+    ask(folder, rows, "nutrients", answer)
+
+
+def doubled(conversation) -> str:
+    """Twice the true mass and all else as it is; protein of c, which is unknown, is 5."""
+    dish = list(DISHES)[grey_of(conversation) // 10 - 1]
+    values = [value if value != "" else 5 for value in DISHES[dish]]
+    return json.dumps(dict(zip(NAMES, [2 * values[0], *values[1:]], strict=True)))
+
+
+def test_nutrients_by_hand(tmp_path: Path) -> None:
+    nutrients(tmp_path, doubled)
+    plain, named = score(tmp_path / "run", ["mae", "pmae"], confidence=None).rows
+    scores = {spec: one.value for spec, one in plain.report.scores.items()}
+    assert scores["mae(target=mass)"] == pytest.approx(200)
+    assert scores["pmae(target=mass)"] == pytest.approx(100)
+    assert scores["mae(target=energy)"] == scores["mae(target=protein)"] == 0
+    assert plain.report.task == "nutrients"
+    assert named.report.scores.keys() == plain.report.scores.keys()
+    defaults = score(tmp_path / "run", confidence=None)
+    assert "split_mass" in str(defaults.rows[0].report.scores.keys())
+
+
+def test_a_reply_that_is_not_nutrients_is_missing(tmp_path: Path) -> None:
+    nutrients(tmp_path, lambda c: "a salad" if grey_of(c) == 10 else doubled(c))
+    plain, _ = score(tmp_path / "run", ["mae"], confidence=None).rows
+    assert (plain.parsed, plain.readings, plain.outcomes["bad_json"]) == (2, 3, 1)
+    assert plain.report["mae(target=mass)"].value == pytest.approx(150)  # of b and c
+    worst, _ = score(tmp_path / "run", ["mae"], confidence=None, missing="worst").rows
+    assert worst.report["mae(target=energy)"].value == pytest.approx(400 / 3)
+
+
+def test_ingredients_by_hand(tmp_path: Path) -> None:
+    rows = ["sequence,t,image,ingredients"]
+    for number in range(2):
+        picture(tmp_path / f"{number}.png", number)
+        rows.append(f"s{number},0,{number}.png,rice=100|bean=20")
+    said = [{"ingredients": [{"name": "Rice", "grams": 90}, {"name": "fig"}]}, {"ingredients": ["rice", "bean"]}]
+    ask(tmp_path, rows, "ingredients", lambda c: json.dumps(said[grey_of(c)]))
+    (row,) = score(tmp_path / "run", ["ingredient_f1", "ingredient_jaccard"], confidence=None).rows
+    assert row.report["ingredient_f1"].value == pytest.approx((0.5 + 1) / 2)
+    assert row.report["ingredient_jaccard"].value == pytest.approx((1 / 3 + 1) / 2)
+
+
+def test_files_of_nutrients_are_taken_by_evaluate(tmp_path: Path) -> None:
+    nutrients(tmp_path, doubled)
+    files = write_sides(read_run(tmp_path / "run"), tmp_path / "out")
+    assert [Path(path).name for path in files[:2]] == ["nutrients-truth.csv", "scripted--nutrients.csv"]
+    report = sy.evaluate("nutrients", files[0], files[1], "mae", confidence=None)
+    assert report["mae(target=mass)"].value == pytest.approx(200)
+
+
+def test_nutrients_and_repeats(tmp_path: Path) -> None:
+    rows = ["sequence,t,image,mass,energy"]
+    for number in range(4):
+        picture(tmp_path / f"{number}.png", 50 + number)
+        rows.append(f"s{number},0,{number}.png,100,200")
+    (tmp_path / "frames.csv").write_text("\n".join(rows) + "\n")
+    spec = {"prompt": "What is it?", "target": "mass, energy", "answer": "nutrients"}
+    (tmp_path / "q.json").write_text(json.dumps({"questions": {"two": spec}}))
+    prompts = tuple(read_questions(tmp_path / "q.json").values())
+    model = Scripted(lambda c: json.dumps({"mass": 110 + 10 * c.repeat + grey_of(c) - 50, "energy": 200}))
+    run(read_frames(tmp_path / "frames.csv"), model, prompts, tmp_path / "run", repeat=3)
+    (row,) = score(tmp_path / "run", ["mae"]).rows
+    assert row.report["mae(target=mass)"].runs.values == pytest.approx((11.5, 21.5, 31.5))
+    assert row.repeats == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ('{"mass": 310, "energy": 425}', "ok"),
+        ('```json\n{"mass": 310, "energy": 425}\n```', "ok"),
+        ('{"mass": 310}', "schema"),
+        ('{"mass": 310, "energy": 425, "joy": 1}', "schema"),
+        ('{"mass": "310 g", "energy": 425}', "schema"),
+        ('{"mass": -1, "energy": 425}', "schema"),
+        ('{"mass": 1e9, "energy": 425}', "schema"),
+        ('{"mass": NaN, "energy": 425}', "bad_json"),
+        ('{"mass": 310, "mass": 311, "energy": 425}', "bad_json"),
+        ("[310, 425]", "schema"),
+        ('Here it is: {"mass": 310, "energy": 425}', "bad_json"),
+        ("I'm sorry, but I cannot help with that.", "refusal"),
+    ],
+)
+def test_how_replies_with_nutrients_are_read(reply: str, outcome: str) -> None:
+    kind = Kind("nutrients", schema=canonical_json(nutrient_schema(("mass", "energy"))))
+    assert kind.read(reply, "stop").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ('{"ingredients": []}', "ok"),
+        ('{"ingredients": ["rice", {"name": "bean", "grams": 2}]}', "ok"),
+        ('{"ingredients": ["rice|bean"]}', "schema"),
+        ('{"ingredients": ["rice=2"]}', "schema"),
+        ('{"ingredients": [" "]}', "schema"),
+        ('{"ingredients": [{"grams": 2}]}', "schema"),
+        ('{"ingredients": [3]}', "schema"),
+        ('{"ingredients": "rice"}', "schema"),
+    ],
+)
+def test_how_lists_of_ingredients_are_read(reply: str, outcome: str) -> None:
+    kind = Kind("nutrients", schema=canonical_json(nutrient_schema(("ingredients",))))
+    assert kind.read(reply, "stop").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({"target": "mass, joy"}, ("joy",)),
+        ({"target": "mass, mass"}, ("twice",)),
+        ({"target": ","}, ("none",)),
+        ({"target": "mass", "unit": "g"}, ("unit",)),
+        ({"target": "mass", "schema": {"type": "object"}}, ("schema",)),
+        ({"target": "mass", "prompt": "It weighs {mass} g."}, ("mass",)),
+    ],
+)
+def test_questions_for_nutrients_that_are_refused(tmp_path: Path, more: dict, names: tuple[str, ...]) -> None:
+    spec = {"prompt": "What is it?", "answer": "nutrients", **more}
+    (tmp_path / "q.json").write_text(json.dumps({"questions": {"q": spec}}))
+    with refuses("E-invalid-setting", *names):
+        read_questions(tmp_path / "q.json")
+
+
+@pytest.mark.parametrize("cell", ["much", "-3", "inf", "1_0"])
+def test_true_nutrients_that_are_refused(tmp_path: Path, cell: str) -> None:
+    (tmp_path / "q.json").write_text(
+        json.dumps({"questions": {"q": {"prompt": "What?", "target": "mass, energy", "answer": "nutrients"}}})
+    )
+    prompts = tuple(read_questions(tmp_path / "q.json").values())
+    with refuses("E-invalid-value", "mass, energy"):
+        check_table(prompts, frame_table_of(tmp_path, {"image": ["a.png"], "mass": [cell], "energy": ["2"]}), "q.json")
+
+
+def test_targets_are_those_of_the_task() -> None:
+    assert tuple(TARGETS) == NUTRIENTS

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from steelyard.core.frozen import Frozen
@@ -122,6 +122,38 @@ def _left_top_size(numbers: list[float], order: str) -> tuple[float, float, floa
     return a, b, c - a, d - b
 
 
+# The targets of task `nutrients` that a reply may have, beside `ingredients`.
+NUTRIENTS = ("mass", "energy", "fat", "carbohydrate", "protein", "fibre", "sugar", "salt", "alcohol")
+INGREDIENTS = "ingredients"
+_AMOUNT = {"type": "number", "minimum": 0, "maximum": 100_000}
+_INGREDIENT = {
+    "type": ["string", "object"],
+    "properties": {"name": {"type": "string", "minLength": 1}, "grams": _AMOUNT},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
+def nutrient_schema(targets: Sequence[str]) -> dict[str, Any]:
+    """The schema of a reply with these targets: an object with a number for each, or a list of ingredients."""
+    listed = {"type": "array", "items": _INGREDIENT, "maxItems": 1000}
+    properties = {name: listed if name == INGREDIENTS else _AMOUNT for name in targets}
+    return {"type": "object", "properties": properties, "required": list(targets), "additionalProperties": False}
+
+
+def nutrient_cell(value: float | list[Any]) -> float | str:
+    """A target of a reply as a cell of a table: ingredients as `rice=120|beans=80`."""
+    if not isinstance(value, list):
+        return value
+    return "|".join(_ingredient_text(part) for part in value)
+
+
+def _ingredient_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    return f"{part['name']}={part['grams']:.17g}" if "grams" in part else str(part["name"])
+
+
 KINDS = {
     "grams": "a weight in grams",
     "number": "a number, with a unit or without",
@@ -131,6 +163,7 @@ KINDS = {
     "text": "a short text",
     "json": "JSON that keeps to the schema",
     "boxes": 'boxes: [{"box": [...], "label": "..."}]',
+    "nutrients": 'numbers from 0 up: {"mass": 310, "energy": 425}, or a list of ingredients',
 }
 MEANINGS = OUTCOMES | {
     "not_integer": "a number that is not whole",
@@ -154,6 +187,7 @@ METRICS: dict[str, tuple[str, ...]] = {
     "text": ("exact", "anls@0.5", "word_f1", "cer", "answered"),
     "json": ("exact(norm=as_is)", "answered"),
     "boxes": ("f1", "precision", "recall", "mean_iou", "map50"),
+    "nutrients": (),  # those of the task for the targets that there are
 }
 LONGEST = 10_000  # characters of a text
 _TRUE = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
@@ -183,7 +217,7 @@ class Kind(Frozen):
     @property
     def task(self) -> str:
         """The task that such answers are scored by."""
-        return "boxes" if self.name == "boxes" else "answers"
+        return self.name if self.name in ("boxes", "nutrients") else "answers"
 
     @property
     def numeric(self) -> bool:
@@ -200,7 +234,7 @@ class Kind(Frozen):
         if self.name == "grams":
             answer = parse_reply(text, finish, mode=mode, most=most)
             return Answer("ok", answer.grams, answer.lenient, f"{answer.grams:.17g}") if answer.ok else answer
-        plain = reply_text(text, finish, mode, as_is=self.name in ("text", "json", "boxes"))
+        plain = reply_text(text, finish, mode, as_is=self.name in ("text", "json", "boxes", "nutrients"))
         return plain if isinstance(plain, Answer) else _READERS[self.name](self, plain)
 
     def truth(self, cell: str) -> str | None:
@@ -214,6 +248,8 @@ class Kind(Frozen):
             return read_choice(cell, dict(self.options), "strict")
         if self.name == "boxes":
             return self.boxes.truth(cell)
+        if self.name == "nutrients":
+            return _true_nutrients(cell)
         if self.name == "json":
             answer = _json(self, cell)
             return answer.said if answer.ok else None
@@ -243,6 +279,7 @@ class Kind(Frozen):
             "text": "the answer itself, in a few words",
             "json": "one JSON value as described",
             "boxes": 'a JSON list of {"box": [...], "label": "..."}',
+            "nutrients": "one JSON object as described, with numbers without units",
         }[self.name]
         remark = "The previous response could not be read. Please respond with ONLY"
         return f"{remark} {wanted}. Nothing else." if wanted else ""
@@ -338,7 +375,29 @@ def _boxes(kind: Kind, text: str) -> Answer:
     return Answer("refusal" if outcome == "bad_json" and declines(text) else outcome, said=boxes)
 
 
+def _nutrients(kind: Kind, text: str) -> Answer:
+    answer = _json(kind, text)
+    if not answer.ok:
+        return answer
+    parts = json.loads(answer.said).get(INGREDIENTS, [])
+    names = [part if isinstance(part, str) else part["name"] for part in parts]
+    # A name is one cell of a list, and must not look like two or like one with its grams.
+    return Answer("schema") if any(not name.strip() or set("|=") & set(name) for name in names) else answer
+
+
+def _true_nutrients(cell: str) -> str | None:
+    """True targets, of which some may be unknown; None where one is not a number from 0 up."""
+    try:
+        held = read_json(cell)
+    except ValueError:
+        return None
+    for name, value in held.items():
+        if name != INGREDIENTS and not (TYPES["number"](value) and 0 <= value < math.inf):
+            return None
+    return canonical_json(held) if held else ""
+
+
 _READERS: dict[str, Callable[[Kind, str], Answer]] = {
     "number": _number, "integer": _integer, "yes/no": _yes_no, "choice": _choice, "text": _text,
-    "json": _json, "boxes": _boxes,
+    "json": _json, "boxes": _boxes, "nutrients": _nutrients,
 }  # fmt: skip

@@ -30,7 +30,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.io.table import Table
 from steelyard.vlm.answers import MOST_GRAMS, Answer
 from steelyard.vlm.images import Picture
-from steelyard.vlm.kinds import FORMATS, KINDS, SCALES, BoxForm, Kind
+from steelyard.vlm.kinds import FORMATS, INGREDIENTS, KINDS, NUTRIENTS, SCALES, BoxForm, Kind, nutrient_schema
 from steelyard.vlm.question_file import read_file
 from steelyard.vlm.schema import canonical_json, read_json, schema_of
 
@@ -38,8 +38,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # Which kinds have what.
 _ONLY = {
     "unit": ("number",), "options": ("choice",), "options_column": ("choice",), "min": ("number", "integer"),
-    "max": ("number", "integer"), "schema": ("json",), "format": ("boxes",), "scale": ("boxes",), "labels": ("boxes",),
-    "target_format": ("boxes",),
+    "max": ("number", "integer"), "schema": ("json", "nutrients"), "format": ("boxes",), "scale": ("boxes",),
+    "labels": ("boxes",), "target_format": ("boxes",),
 }  # fmt: skip
 KIND_KEYS = tuple(_ONLY)
 
@@ -69,7 +69,7 @@ def kind_of(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -
         _options(spec, refuse) if name == "choice" else (),
         least,
         most,
-        _schema(spec, refuse) if name == "json" else "",
+        _schema(spec, refuse) if name == "json" else _nutrient_schema(spec, refuse) if name == "nutrients" else "",
         _box_form(spec, refuse) if name == "boxes" else BoxForm(),
     )
 
@@ -94,6 +94,27 @@ def _schema(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -
     except ValueError as error:
         example = "Write 'schema: {type: object, properties: {name: {type: string}}, required: [name]}', for instance."
         raise refuse(f"has a schema that cannot be read: {error}", example) from None
+
+
+def split_targets(target: str) -> tuple[str, ...]:
+    """The columns of a target that names several: `mass, energy`."""
+    return tuple(name.strip() for name in target.split(",") if name.strip())
+
+
+def _nutrient_schema(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> str:
+    """The schema of a reply with several targets: the question's own, or numbers of all targets."""
+    targets = split_targets(spec["target"])
+    known = (*NUTRIENTS, INGREDIENTS)
+    other = next((name for name in targets if name not in known), None)
+    if other is not None or not targets or len(set(targets)) < len(targets):
+        what = f"has the target '{other}', which is not a nutrient" if other else "names a target twice, or none"
+        raise refuse(what, f"{nearest(other or '', known)} Write some of: {', '.join(known)}.")
+    if "schema" not in spec:
+        return canonical_json(nutrient_schema(targets))
+    schema = _schema(spec, refuse)
+    if not set(targets) <= set(json.loads(schema).get("required", ())):
+        raise refuse("has a schema that does not require all targets", f"Require {', '.join(targets)}.")
+    return schema
 
 
 def _box_form(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> BoxForm:
@@ -226,10 +247,16 @@ class Prompt(Frozen):
     @property
     def targets(self) -> tuple[str, ...]:
         """The columns that the true answer is made of."""
+        if self.kind.name == "nutrients":
+            return split_targets(self.target)
         return (self.target, self.minus) if self.minus else (self.target,)
 
     def true_cell(self, column: Callable[[str], str]) -> str:
         """The true answer as a cell of the table would have it; `column` gives the values of a row."""
+        if self.kind.name == "nutrients":
+            texts = {name: column(name).strip() for name in self.targets}
+            held = {name: _nutrient_value(name, text) for name, text in texts.items() if text and text != "nan"}
+            return json.dumps(held) if held else ""
         if not self.minus:
             return column(self.target)
         cells = [column(name).strip() for name in self.targets]
@@ -314,6 +341,17 @@ class Prompt(Frozen):
         spec |= {"images": list(self.images)} if self.images != (IMAGE,) else {}
         spec |= {"frames": self.frames} if self.frames else {}
         return spec | ({"follow_up": self.follow_up} if self.follow_up else {})
+
+
+def _nutrient_value(name: str, text: str) -> Any:
+    """A cell of a nutrient: its number, its list of ingredients, or a text that is neither."""
+    if name == INGREDIENTS:
+        return [part.strip() for part in text.split("|") if part.strip()]
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return value if math.isfinite(value) and "_" not in text else text
 
 
 def read_questions(path: Path) -> dict[str, Prompt]:
@@ -450,7 +488,7 @@ def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
                 wanted += f" ({json.dumps(dict(asked.kind.options), ensure_ascii=False)})"
             raise InvalidValue(
                 f"'{value[:40]}' is not {wanted}, which question '{prompt.name}' of {where} wants",
-                where=f"{table.place(row)}, column '{' - '.join(prompt.targets)}'",
+                where=f"{table.place(row)}, column '{(' - ' if prompt.minus else ', ').join(prompt.targets)}'",
                 remedy="Correct it, leave it empty where it is not known, or give the question another kind.",
             )
         with_truth += bool(truth)

@@ -22,7 +22,7 @@ from steelyard.vlm.kinds import MEANINGS
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.readings import Taken
-from steelyard.vlm.sides import EXTRA, Asked, Key, SideColumns, answer_sides, box_sides
+from steelyard.vlm.sides import EXTRA, Asked, Key, SideColumns, answer_sides, box_sides, nutrient_sides
 
 
 class Replies(Frozen):
@@ -47,6 +47,8 @@ class Replies(Frozen):
         """True answers and replies to them, as the task takes them."""
         if self.task == "boxes":
             return box_sides(truth, self.frames, self.answers, asked)
+        if self.task == "nutrients":
+            return nutrient_sides(truth, self.asked.targets, self.frames, self.answers, asked)
         return answer_sides(self.rows, truth, self.frames, self.answers, asked)
 
 
@@ -101,14 +103,19 @@ def row(own: Replies, variants: Mapping[str, Sequence[Taken]], asked: Asked, whe
         if variant in variants:
             against = _compare(replies(own.model, variants[variant], where), own, metrics[:1], asked)
             controls |= {variant: against} if against else {}
-    truth, predictions = own.sides(own.truth, asked)
     settings = {**asked.report, **EXTRA[own.task]}
     repeats = [replies(own.model, taken, where) for taken in by_repeat(real)]
-    if len(repeats) > 1:
-        runs = {str(number): one.sides(own.truth, asked)[1] for number, one in enumerate(repeats, 1)}
-        report = api.evaluate(own.task, truth, runs, metrics, runs="replies", **settings)
-    else:
-        report = api.evaluate(own.task, truth, predictions, metrics, **settings)
+    known = own.truth
+    if own.task == "nutrients":  # which have no answer that is wrong in every metric
+        settings["missing"] = asked.missing
+        if asked.missing == "skip":
+            known = {key: text for key, text in known.items() if all(one.answers[key].ok for one in repeats)}
+    report = None
+    if known and len(repeats) > 1:
+        runs = {str(number): one.sides(known, asked)[1] for number, one in enumerate(repeats, 1)}
+        report = api.evaluate(own.task, own.sides(known, asked)[0], runs, metrics or None, runs="replies", **settings)
+    elif known:
+        report = api.evaluate(own.task, *own.sides(known, asked), metrics or None, **settings)
     numbers = [
         {key: float(answer.said) for key, answer in one.answers.items() if answer.ok} if own.asked.kind.numeric else {}
         for one in repeats
@@ -157,7 +164,7 @@ def pairs(every: Sequence[Replies], asked: Asked) -> list[Pair]:
 def _common(a: Replies, b: Replies) -> dict[Key, str]:
     """The frames that two can be compared on."""
     common = {key: truth for key, truth in b.truth.items() if key in a.answers and key in b.answers}
-    if b.asked.kind.numeric:
+    if b.asked.kind.numeric or b.task == "nutrients":
         return {key: truth for key, truth in common.items() if a.answers[key].ok and b.answers[key].ok}
     return common
 
@@ -168,4 +175,4 @@ def _compare(a: Replies, b: Replies, metrics: Sequence[str], asked: Asked) -> Co
         return None
     truth, second = b.sides(common, asked)
     first = a.sides(common, asked)[1]
-    return api.compare(b.task, truth, first, second, metrics, **{**asked.comparison, **EXTRA[b.task]})
+    return api.compare(b.task, truth, first, second, metrics or None, **{**asked.comparison, **EXTRA[b.task]})

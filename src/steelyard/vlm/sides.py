@@ -14,6 +14,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.io.beside import in_file, values_beside
 from steelyard.vlm.answers import Answer
 from steelyard.vlm.frames import FRAMES, Frame
+from steelyard.vlm.kinds import INGREDIENTS, nutrient_cell
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.readings import VlmRun
 
@@ -22,7 +23,7 @@ SideColumns = dict[str, list[Any]]
 WEIGHT = "sample_weight"
 BOX_COLUMNS = ("image", "label", "x", "y", "w", "h", "score")
 # A class that no true box has is wrong, and no reason to stop.
-EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}}
+EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}, "nutrients": {}}
 
 
 class Asked(Frozen):
@@ -141,6 +142,30 @@ def box_sides(
     predictions, _ = _boxes({key: text for key, text in replies.items() if text != "[]"})
     del side["score"]
     return _with_columns(side, [frames[key] for key in keys], asked, ()), predictions
+
+
+def nutrient_sides(
+    truth: Mapping[Key, str],
+    targets: Sequence[str],
+    frames: Mapping[Key, Frame],
+    answers: Mapping[Key, Answer],
+    asked: Asked,
+) -> tuple[SideColumns, SideColumns]:
+    """True nutrients and those of replies, for `nutrients`: a dish is a sequence, its frames are items if several."""
+    several = len({sequence for sequence, _ in truth}) < len(truth)
+
+    def side_of(held: Mapping[Key, Mapping[str, Any]]) -> SideColumns:
+        side: SideColumns = {"dish": [sequence for sequence, _ in held]}
+        if several:
+            side["item"] = [t for _, t in held]
+        for name in targets:
+            empty = "" if name == INGREDIENTS else math.nan
+            side[name] = [nutrient_cell(values[name]) if name in values else empty for values in held.values()]
+        return side
+
+    true = side_of({key: json.loads(text) for key, text in truth.items()})
+    predicted = side_of({key: json.loads(answers[key].said) for key in truth if answers[key].ok})
+    return _with_columns(true, [frames[key] for key in truth], asked, tuple(true)), predicted
 
 
 def _boxes(held: Mapping[Key, str]) -> tuple[SideColumns, list[Key]]:
