@@ -11,24 +11,24 @@ from support.nutrition5k import PREDICTED, TRUTH, nutrition5k, nutrition5k_rows
 import steelyard as sy
 
 
-def report() -> sy.Report:
+def four_dishes() -> sy.Report:
     truth = {**TRUTH, "cuisine": ["home", "home", "canteen", "home"]}
     return sy.evaluate("nutrients", truth, PREDICTED, ["mae"], confidence=None)
 
 
 def test_every_target_has_its_pictures() -> None:
     names = [f"{name}_{target}" for target in ("mass", "energy", "fat") for name in ("agreement", "bland_altman")]
-    assert list(report().figures) == ["relative_errors", "split", *names]
-    shown = report().figure("agreement_energy")
+    assert list(four_dishes().figures) == ["relative_errors", "split", *names]
+    shown = four_dishes().figure("agreement_energy")
     assert (shown.name, shown.chart, shown.title) == ("agreement_energy", "agreement", "Predicted against true: energy")
     assert list(shown.columns["x"]) == TRUTH["energy"]
     assert shown.facts == {"x": "true, kcal", "y": "predicted, kcal", "item": "dish"}
-    limits = report().figure("bland_altman_energy").facts
+    limits = four_dishes().figure("bland_altman_energy").facts
     assert limits["low"] == pytest.approx(-1.96 * np.sqrt(5600 / 3))
 
 
 def test_errors_of_all_targets_by_their_means() -> None:
-    shown = report().figure("relative_errors")
+    shown = four_dishes().figure("relative_errors")
     assert list(shown.columns["name"]) == ["mass", "mass", "energy", "energy", "fat", "fat"]
     assert list(shown.columns["series"]) == ["MAE", "bias"] * 3
     expected = [30, -10, 100 * 30 / 175, 0, 17.5, -2.5]
@@ -36,7 +36,7 @@ def test_errors_of_all_targets_by_their_means() -> None:
 
 
 def test_the_split_leads_from_nothing_to_the_error() -> None:
-    shown = report().figure("split")
+    shown = four_dishes().figure("split")
     assert shown.columns["name"] == ["no error", "mass", "composition", "both together", "MAE of the energy"]
     assert shown.columns["start"] == pytest.approx([0, 0, 37.5, 92.5, 30])
     assert shown.columns["end"] == pytest.approx([0, 37.5, 92.5, 30, 30])
@@ -53,7 +53,7 @@ def test_no_picture_is_made_of_nothing() -> None:
 
 
 def test_rows_can_be_looked_through() -> None:
-    listing = report().listing()
+    listing = four_dishes().listing()
     assert listing is not None
     assert list(listing.columns["error of energy, kcal"]) == [40, 0, -60, 20]
     assert listing.x == "error of mass, g"
@@ -68,14 +68,14 @@ def test_the_numbers_of_nutrition5k(tmp_path: Path, seed: int, missing: str) -> 
     for name, rows in (("metadata.csv", truth), ("predictions.csv", predicted)):
         (tmp_path / name).write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
     files = tmp_path / "metadata.csv", tmp_path / "predictions.csv"
-    found = sy.evaluate("nutrients", *files, "mae", missing=missing, explain=["nutrition5k"], confidence=None)
-    in_units, in_percent = found.explanations
+    report = sy.evaluate("nutrients", *files, "mae", missing=missing, explain=["nutrition5k"], confidence=None)
+    in_units, in_percent = report.explanations
     expected = nutrition5k(truth, predicted)
     names = {"energy": "calories", "mass": "mass", "fat": "fat", "carbohydrate": "carb", "protein": "protein"}
     for target, name in names.items():
         assert in_units.theirs[f"{name}_MAE"] == pytest.approx(expected[f"mae(target={target})"], rel=1e-12)
         assert in_percent.theirs[f"{name}_MAE_%"] == pytest.approx(expected[f"pmae(target={target})"], rel=1e-12)
-        assert in_units.ours[f"{name}_MAE"] == pytest.approx(found[f"mae(target={target})"].value, rel=1e-12)
+        assert in_units.ours[f"{name}_MAE"] == pytest.approx(report[f"mae(target={target})"].value, rel=1e-12)
     assert (in_units.theirs == in_units.ours) == (missing == "skip")
 
 

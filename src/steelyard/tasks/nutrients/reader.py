@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from os import PathLike
@@ -125,30 +125,42 @@ def _read_nutrition5k(path: Path, source: str) -> Table:
         try:
             blank = 0
             for row in reader:
-                if not any(text.strip() for text in row):
-                    blank += 1
-                    check_blank(blank, source)
-                    continue
-                where = f"{source}, line {reader.line_num}"
-                if len(row) < len(FIELDS):
-                    raise InvalidFile(
-                        f"the row has {count_text(len(row), 'field')}", where=where, remedy=f"It needs {_listed()}."
-                    )
-                fields.append(row[: len(FIELDS)])
-                ingredients.append(_ingredients(row[len(FIELDS) :], where))
+                extra: tuple[str, ...] = ()
+                if len(row) != len(FIELDS):
+                    if not any(text.strip() for text in row):
+                        blank += 1
+                        check_blank(blank, source)
+                        continue
+                    where = f"{source}, line {reader.line_num}"
+                    if len(row) < len(FIELDS):
+                        count = count_text(len(row), "field")
+                        raise InvalidFile(f"the row has {count}", where=where, remedy=f"It needs {_listed()}.")
+                    extra = _ingredients(row[len(FIELDS) :], where)
+                    row = row[: len(FIELDS)]
+                fields.append(row)
+                ingredients.append(extra)
                 lines.append(reader.line_num)
         except csv.Error as error:
             raise InvalidFile(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
     if not fields:
         raise EmptyInput("the file is empty", where=source, remedy=f"A row has {_listed()}.")
-    columns: dict[str, Array] = {
-        name: as_object(column) for name, column in zip(FIELDS, zip(*fields, strict=True), strict=True)
-    }
+    dish, *numbers = zip(*fields, strict=True)
+    columns = {"dish": as_object(dish), **dict(zip(FIELDS[1:], map(_numbers, numbers), strict=True))}
     if any(ingredients):
         listed: Array = np.empty(len(ingredients), dtype=object)
         listed[:] = ingredients
         columns["ingredients"] = listed
     return Table(source, columns, np.array(lines, dtype=np.int64))
+
+
+def _numbers(column: Sequence[str]) -> Array:
+    """A column as numbers if all of it are, else as texts, whose faults are named later."""
+    try:
+        numbers = np.array([float(text) for text in column])
+    except ValueError:
+        return as_object(column)
+    whole = "".join(column)
+    return numbers if whole.isascii() and "_" not in whole else as_object(column)
 
 
 def _listed() -> str:
