@@ -362,7 +362,7 @@ def _sweep(sweep: Sweep | None) -> str:
         f'<dl class="rates">{cells}</dl>'
         f'<output class="unseen" for="threshold" aria-live="polite"></output>'
         f'<p class="legend">All classes together, matched at IoU {sweep.iou:g}.</p></div>{_plot(sweep)}</div>'
-        f'<script type="application/json" id="sweep-data">{text}</script>'
+        f'<script type="application/octet-stream" id="sweep-data">{text}</script>'
     )
 
 

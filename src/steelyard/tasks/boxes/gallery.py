@@ -131,6 +131,7 @@ def shown_units(pairs: BoxPairs, badness: Array) -> tuple[list[int], int]:
     order = finite[np.lexsort((-wrong[finite], -badness[finite]))]
     worst = order[:WORST].tolist()
     pool = order[:POOL]
+    pool = pool[np.cumsum(np.bincount(pairs.d_image, minlength=units)[pool]) <= MOST_FINE]
     part, place = _part(pairs, pool), {unit: rank for rank, unit in enumerate(pool.tolist())}
     chosen = dict.fromkeys(worst)
     for images in _images_by_error(part):
