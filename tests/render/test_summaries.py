@@ -12,6 +12,8 @@ import pytest
 import steelyard as sy
 from steelyard.core.figure import Figure
 from steelyard.core.table import Table
+from steelyard.render.page import comparison as comparison_page
+from steelyard.render.page import report as report_page
 from steelyard.render.summaries import gap_sentence, weak_classes
 from steelyard.results.score import Gap
 
@@ -158,3 +160,13 @@ def test_pools_drifts_and_gates_have_a_verdict() -> None:
     gate = sy.gate(wide, "mae > 5")
     assert gate.verdict == "Failed: 1 of 1 rule (mae > 5)."
     assert sy.gate(wide, "mae > 50").verdict == "Passed: 1 rule."
+
+
+def test_a_page_of_many_units_lists_fewer_metrics(comparison: sy.Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = sy.evaluate("weights", TRUTH, predicted(9, -11, 4), ["mae", "bias", "rmse"], draws=100)
+    # 60 dishes of 3 metrics are 180 cells; of 2 models and 2 metrics 360 with the differences.
+    for most, listed, compared in ((360, 3, 2), (179, 2, 1), (1, 1, 1)):
+        monkeypatch.setattr(report_page, "MOST_CELLS", most)
+        monkeypatch.setattr(comparison_page, "MOST_CELLS", most)
+        assert len(report_page.listings_of(report, report.units())[-1].columns) == 1 + listed
+        assert len(comparison_page.listings([comparison])[0].columns) == 1 + 3 * compared

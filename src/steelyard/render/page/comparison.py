@@ -35,7 +35,7 @@ from steelyard.render.page.frame import Section, bullets, definitions_of, docume
 from steelyard.render.page.gallery import FRAME_BYTES, PAGE_BYTES, pair_galleries
 from steelyard.render.page.report import explorers, origin_facts, runs_table, top
 from steelyard.render.page.scores import BETTER, definitions, term, whisker
-from steelyard.render.page.tables import Cell, head_cell, number_cell, table
+from steelyard.render.page.tables import MOST_CELLS, Cell, head_cell, number_cell, table
 from steelyard.render.runs import comparison_remarks, comparison_runs
 from steelyard.render.strips import difference_scales, group_of, scales_text, score_scales
 from steelyard.render.text import ARROWS, legend, undefined_remarks
@@ -455,7 +455,9 @@ def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
     first = tables[0][0]
     columns: dict[str, Array | Texts] = {first.unit: Texts(np.arange(len(first.units)), [str(u) for u in first.units])}
     x, names = "", names_of(comparisons)
-    for spec in list(first.values)[:MOST_LISTED]:
+    wide = 1 + 2 * len(tables)  # columns of a metric
+    fitting = max(1, min(MOST_LISTED, MOST_CELLS // max(1, wide * len(first.units))))
+    for spec in list(first.values)[:fitting]:
         a = np.asarray(first.values[spec], dtype=float)
         columns[f"{names[0]} {spec}"] = a
         for name, (_, table_b) in zip(names[1:], tables, strict=True):

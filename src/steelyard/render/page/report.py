@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from os import PathLike
 
@@ -25,7 +26,16 @@ from steelyard.render.page.figures import distributions, figure_blocks, slice_fi
 from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
 from steelyard.render.page.gallery import FRAME_BYTES, PAGE_BYTES, report_gallery
 from steelyard.render.page.scores import definitions, score_table
-from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table, text_cell
+from steelyard.render.page.tables import (
+    MOST_CELLS,
+    Cell,
+    data_table,
+    explorer,
+    head_cell,
+    number_cell,
+    table,
+    text_cell,
+)
 from steelyard.render.remarks import largest_shares
 from steelyard.render.runs import report_runs
 from steelyard.render.text import remarks_of, report_heading
@@ -182,6 +192,9 @@ def top(title: str, line: str, sides: Sequence[tuple[str, Report | Model]]) -> s
 
 def listings_of(report: Report, units: UnitTable | None) -> list[Listing]:
     """The rows and the units that a reader may look through."""
+    if units is not None and len(units.values) * len(units.units) > MOST_CELLS:
+        fitting = list(units.values.items())[: max(1, MOST_CELLS // len(units.units))]
+        units = replace(units, values=dict(fitting))
     listings = (report.listing(), None if units is None else unit_listing(units))
     return [listing for listing in listings if listing is not None and len(listing)]
 

@@ -15,6 +15,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.table import Table
 from steelyard.results.details_json import pack
 
+MOST_CELLS = 1_500_000  # of a listing of units: about 5 MB of a page
 MOST_ROWS = 60  # of a table that is written out; more are packed
 
 
