@@ -232,8 +232,8 @@ def difference(value: float) -> str:
 
 START = """# Why trust it?
 
-A number is worth what stands behind it. This page is made by `tools/make_trust.py` from the records of the last runs,
-and each part names the command that makes it again. What no run has recorded yet is said so."""
+How the numbers are checked, and what the last checks found. `tools/make_trust.py` makes this page from records of the
+last runs; each section names the command that repeats it, and says so if there is no record yet."""
 
 END = """## Threats
 
@@ -262,8 +262,8 @@ def shown_parity(record: dict[str, Any]) -> str:
         rows.append(f"| {' | '.join([*cells, difference(row['largest'])])} |")
     return "\n".join([*head, *rows]) + (
         "\n\nA difference is relative to the expected value, or absolute where that is below one. What tests compare "
-        "to the bit is not\ncounted among the numbers. Differences above 1e-9 stand where the reference is rougher "
-        "itself: single precision, few\nprinted digits, polygons for ellipses, draws for statistics."
+        "to the bit is not\ncounted among the numbers. Differences above 1e-9 come from references that are less "
+        "precise: single precision, few\nprinted digits, polygons for ellipses, draws for statistics."
     )
 
 
@@ -282,7 +282,7 @@ def shown_mutants(record: dict[str, Any]) -> str:
         whole = row["run"] == row["mutants"]
         interval = "all were run" if whole else f"{row['low']} to {row['high']}"
         rows.append(f"| {room} | {int(row['mutants']):,} | {int(row['run']):,} | {row['share']} | {interval} |")
-    head = ["| room | changes of the source | run | noticed by the tests | 95 % interval |", "|---|---|---|---|---|"]
+    head = ["| package | changes of the source | run | noticed by the tests | 95 % interval |", "|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) + (
         "\n\nWhere not all were run, a random sample by file was, drawn after the last test was written. Nothing "
         "is\nleft out: a change of the words of a message counts as any other, and so does one that makes no "

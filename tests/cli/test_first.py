@@ -100,6 +100,13 @@ def test_what_fits_no_task(files: Path, steelyard) -> None:
     assert "steelyard evaluate TASK p.doc p.doc" in result.stderr
 
 
+def test_urls_are_not_opened(steelyard) -> None:
+    result = steelyard("https://example.invalid/t.csv", "p.csv")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "[E-unknown-task]" in result.stderr
+    assert "steelyard evaluate TASK https://example.invalid/t.csv p.csv" in result.stderr
+
+
 def test_stored_results(files: Path, steelyard) -> None:
     for name in ("a", "b"):
         steelyard("t.json", f"{name}.json", "-m", "recall", "-o", f"r{name}.json", "--save-influences")

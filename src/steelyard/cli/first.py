@@ -53,6 +53,11 @@ def spell_out(args: Sequence[str]) -> list[str]:
             )
         seen, command = "", _command(task, files[1:], options)
     else:
+        if any("://" in name for name in files):
+            raise UnknownTask(
+                "the task cannot be guessed from a URL",
+                remedy=f"Name it: steelyard {shlex.join(_command('TASK', files, options))}",
+            )
         with csv_dialect(next(iter(_values("--delimiter", options)), None), None):
             guessed = guess([_file(name) for name in files], _mapping(options))
         seen = _seen_text(files, guessed)

@@ -119,7 +119,7 @@ def _first_of(path: str) -> Path:
     """The file that a path names, or the first that a pattern matches."""
     if not os.path.lexists(path) and glob.has_magic(path):
         path = min(glob.iglob(path), default=path)
-    if not os.path.lexists(sheet_path(path)[0]):
+    if not os.path.exists(sheet_path(path)[0]):
         raise MissingFile("there is no such file", where=path, remedy="Check the path.")
     return Path(path)
 
