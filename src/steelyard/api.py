@@ -83,9 +83,13 @@ def evaluate(
 
 
 def evaluate_request(
-    request: Request, truth: Any, predictions: Any, proxy: Any = None, judge_correction: str = "difference",
+    request: Request,
+    truth: Any,
+    predictions: Any,
+    proxy: Any = None,
+    judge_correction: str = "difference",
     label_probability: str | None = None,
-) -> Report:  # fmt: skip
+) -> Report:
     """What `evaluate` returns for a request, such as that of a stored result."""
     if proxy is not None or judge_correction != "difference" or label_probability is not None:
         from steelyard.engine.judged import evaluate_judged

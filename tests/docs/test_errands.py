@@ -56,9 +56,14 @@ def test_the_notebook_prints_what_its_page_shows(tmp_path: Path) -> None:
         for output in cell.get("outputs", ())
         if output["output_type"] == "execute_result"
     ]
-    assert len(tables) == 2
-    assert tables[0].count("<svg") >= 3  # a strip for each interval
-    assert "trained" in tables[1]
+    report, figure, slices, confusion, comparison = tables
+    assert report.count("<svg") >= 3  # a strip for each interval
+    assert figure.count("<svg") == 1
+    assert slices.count("<details open>") == 1
+    assert "Confusion matrix" in confusion
+    assert "Undecided in Accuracy" in comparison  # the verdict
+    assert (tmp_path / "roc.svg").read_text(encoding="utf-8").startswith("<svg ")
+    assert "trained" in comparison
 
 
 def test_the_notebook_is_that_of_its_page() -> None:

@@ -129,3 +129,32 @@ def test_a_table_is_html_and_a_long_one_is_cut() -> None:
     long = Table("t", "Classes", "class", names, ("n",), np.ones((100, 1)))._repr_html_()
     assert long.count("<tr>") == 61  # the head, and 60 rows
     assert "40 more rows" in long
+
+
+def test_a_gallery_shows_the_worst_units(tmp_path: Path) -> None:
+    """Of four boxes on four images, one is missed and one is somewhere else."""
+    images = [1, 2, 3, 4]
+    truth = {"image": images, "label": ["a"] * 4, "x": [10] * 4, "y": [10] * 4, "w": [20] * 4, "h": [20] * 4}
+    detected = {"image": [1, 2, 3], "label": ["a"] * 3, "x": [10, 10, 60], "y": [10] * 3, "w": [20] * 3, "h": [20] * 3}
+    detected["score"] = [0.9] * 3
+    report = sy.evaluate("boxes", truth, detected, "map50", confidence=None)
+    drawing = report.gallery(2)
+    html = drawing._repr_html_()
+    assert sorted(re.findall("<figcaption>(.*?)<small>", html)) == ["3", "4"]
+    assert "0 TP, 1 FP, 1 FN" in html
+    assert drawing._repr_svg_() is None
+    drawing.save(tmp_path / "g.html")
+    assert html in (tmp_path / "g.html").read_text()
+    with refuses("E-unsupported", "g.svg"):
+        drawing.save(tmp_path / "g.svg")
+    with refuses("E-out-of-range", "0"):
+        report.gallery(0)
+    stored = sy.load(report.to_dict(details=True))
+    assert isinstance(stored, sy.Report)
+    assert stored.gallery(2)._repr_html_() == html
+    comparison = sy.compare("boxes", truth, {**truth, "score": [0.9] * 4}, detected, "map50", draws=100)
+    both = comparison.gallery(1)._repr_html_()
+    assert both.count('<figure class="shot swipe"') == 1
+    assert both != comparison.gallery(2)._repr_html_()
+    with refuses("E-unsupported", "labels"):
+        sy.evaluate("labels", TRUTH, FOUND, "accuracy", confidence=None).gallery()

@@ -162,6 +162,11 @@ sy.compare("weights", {TRUTH!r}, {{"base": {A!r}, "ours <1>": {B!r}, "oracle": {
         f'import steelyard as sy\nreport = sy.evaluate("weights", {TRUTH!r}, {A!r}, ["mae", "bias"], draws=100)\nreport',
         f'sy.compare("weights", {TRUTH!r}, {A!r}, {B!r}, ["mae"], draws=100)',
         code,
+        'report.plot("agreement")',
+        f"""boxes = {str(SAMPLE / "boxes")!r}
+found = sy.evaluate("boxes", f"{{boxes}}/truth.json", f"{{boxes}}/model_a.json", "map50", confidence=None)
+found.gallery(2, images=f"{{boxes}}/images")""",
+        "found.units()",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
@@ -173,6 +178,13 @@ sy.compare("weights", {TRUTH!r}, {{"base": {A!r}, "ours <1>": {B!r}, "oracle": {
     assert "ours &lt;1&gt;" in shown[2]["text/html"]
     assert "<1>" not in shown[2]["text/html"]
     assert "rank 1</small>" in shown[2]["text/html"]
+    assert shown[3]["text/html"].count("<svg") == 1
+    assert shown[3]["image/svg+xml"].startswith("<svg ")
+    assert shown[3]["text/plain"] == "Drawing(Predicted against true)"
+    assert shown[4]["text/html"].count('<figure class="shot"') == 2
+    assert shown[4]["text/html"].count("data:image/jpeg;base64,") == 2
+    assert "image/svg+xml" not in shown[4]  # several pictures
+    assert "80 images" in shown[5]["text/html"]
 
 
 def test_an_interpreter_shows_a_few_lines() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from steelyard.render.charts.draw import CHARTS, chart_svg
 from steelyard.render.charts.overlays import markup_of
 from steelyard.render.charts.theme import ADAPTING, PALETTE, with_colours
 from steelyard.render.explanation import waterfall_of
-from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
+from steelyard.render.numbers import heads_of, interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.page.figures import figure_table
+from steelyard.render.page.gallery import gallery_shots
 from steelyard.render.strips import group_of, score_scales
 from steelyard.render.summaries import comparison_verdict, gap_sentences, lineup_verdict, report_headline
 from steelyard.render.text import ARROWS, heading, remarks_of
@@ -43,6 +45,7 @@ SVG = "http://www.w3.org/2000/svg"
 WIDE, HIGH = 120, 14
 NARROWEST, WIDEST = 150, 5000  # pixels of a figure
 MOST_REMARKS, MOST_ROWS = 5, 60
+MOST_UNITS = 100  # of a gallery that can be asked for
 _CELL = 'style="text-align:{};padding:2px 10px;white-space:nowrap"'
 
 
@@ -170,6 +173,25 @@ def plot(result: Result, name: str, width: float) -> Drawing:
         figures = {each.name: each for each in renderer(result.kind, "figures")(result)}
         figure = figures[check_name(name, tuple(figures), "figure")]
     return Drawing(figure_html(figure, width), figure.title)
+
+
+def gallery(result: Report | Comparison, count: int, images: str | PathLike[str] | None) -> Drawing:
+    """The first units of the gallery of a result, with a style sheet that holds for them alone."""
+    if not 1 <= count <= MOST_UNITS:
+        raise OutOfRange(f"{count} units cannot be shown", remedy=f"Choose from 1 to {MOST_UNITS}.")
+    shown = result.details.gallery()
+    if shown is None:
+        drawn = {name: result.figure(name) for name in result.figures} if isinstance(result, Report) else {}
+        pictures = [name for name, figure in drawn.items() if figure.chart not in CHARTS]
+        remedy = f"Plot {', '.join(pictures)}." if pictures else "Its `units()` have the numbers of each."
+        raise Unsupported(f"this result of task '{result.task}' has no marks to draw over images", remedy=remedy)
+    names = None if isinstance(result, Report) else heads_of(result)
+    colours = "".join(f"--{name}:{value};" for name, value in {**PALETTE, "shade": "#f5f7f9"}.items())
+    sheet = files("steelyard.render.page").joinpath("gallery.css").read_text(encoding="utf-8")
+    style = f".steelyard-gallery {{ {colours}\n{sheet}}}"
+    inside = gallery_shots(shown, images, count, names)
+    html = f'<div class="steelyard steelyard-gallery"><style>{style}</style>{inside}</div>'
+    return Drawing(html, f"Gallery: {result.task}")
 
 
 def figure_html(figure: Figure, width: float = 540) -> str:

@@ -72,6 +72,7 @@ EVERY = {"json": "steelyard.results.codec:encode_text", "dict": "steelyard.resul
 SHEETS = "steelyard.render.frames:write_sheets"
 EXPORT = "steelyard.render.charts.export:export_figures"
 PLOT = "steelyard.render.notebook:plot"
+GALLERY = "steelyard.render.notebook:gallery"
 CHECK_FIGURES = "steelyard.render.charts.export:check_figures"
 
 

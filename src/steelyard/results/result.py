@@ -13,7 +13,7 @@ from steelyard.core.framed import Framed
 from steelyard.core.visible import visible
 from steelyard.results.details import NONE, Details, DetailsData, StoredDetails
 from steelyard.results.origin import TaskFacts
-from steelyard.results.registry import CHECK_FIGURES, EXPORT, PLOT, SHEETS, has_form, load, renderer
+from steelyard.results.registry import CHECK_FIGURES, EXPORT, GALLERY, PLOT, SHEETS, has_form, load, renderer
 
 Path = str | PathLike[str]
 
@@ -151,6 +151,14 @@ class TaskResult(Result):
     def unit(self) -> str:
         """What is resampled: dish, image."""
         return self.task_facts.unit
+
+    def gallery(self, n: int = 6, images: Path | None = None) -> Any:
+        """Draw the `n` worst units, or of a comparison those that differ most: `report.gallery(4, images="images/")`.
+
+        Notebooks display it, and `save(path)` writes it as a page. `images` is the folder of the images to lie under
+        the marks; it needs Pillow. There are at most 12 units, 8 of a comparison.
+        """
+        return load(GALLERY)(self, n, images)
 
 
 class Holder:

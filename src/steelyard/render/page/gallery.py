@@ -7,6 +7,7 @@ images by kind of error, and the swipe between two models.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Sequence
 from html import escape
@@ -120,6 +121,29 @@ def pair_galleries(
             f'<div class="shots pairs">{"".join(drawn)}</div></div>'
         )
     return Section("".join(parts), thumbnails.shown > 0)
+
+
+def gallery_shots(
+    gallery: Gallery, images: str | PathLike[str] | None, most: int, names: tuple[str, str] | None = None
+) -> str:
+    """The first units of a gallery with what marks mean, for a notebook; `names` are the models of a comparison."""
+    thumbnails = Thumbnails(images, IMAGE_BYTES)
+    units = list(dict.fromkeys(shot.unit for shot in gallery.shots if shot.worst))[:most]
+    shots = [shot for shot in gallery.shots if shot.unit in units and shot.worst]
+    own = hashlib.sha256(repr((shots, names)).encode("utf-8", "replace")).hexdigest()[:8]  # ids of several galleries
+    drawn = [
+        _shot(shot, f"shot-{own}-{i}", gallery.threshold, thumbnails)
+        if names is None
+        else _pair(shot, f"pair-{own}-{i}", gallery.threshold, thumbnails, names)
+        for i, shot in enumerate(shots)
+    ]
+    said = count_text(2, gallery.unit).partition(" ")[2]
+    chosen = f"The worst {said} by {gallery.by}" if names is None else f"The {said} whose {gallery.by} differs most"
+    note = f"{chosen}: {len(units)} of {gallery.of:,}.{_missing(thumbnails, shots)}"
+    kind = "shots" if names is None else "shots pairs"
+    return (
+        f'{_legend(shots)}<p class="legend"><small>{escape(note)}</small></p><div class="{kind}">{"".join(drawn)}</div>'
+    )
 
 
 def _missing(thumbnails: Thumbnails, shots: Sequence[Shot]) -> str:
