@@ -92,7 +92,7 @@ def _week(browser: Browser, place: Path) -> None:
     names = [f"{model}_2026-03-{day}.json" for day in ("02", "06") for model in ("small", "large")]
     picked = "&".join(f"run={run_id(name)}" for name in names)
     try:
-        for name, query in (("week", "?metric=mae&group=model"), ("week_compared", f"compare?{picked}")):
+        for name, query in (("week", "?metric=mae&group=model"), ("week_compared", f"compare?as=table&{picked}")):
             page = browser.page(width=WIDTH, height=1000)
             page.visit(address + query)
             page.errors.clear()  # a browser asks for an icon, without the token

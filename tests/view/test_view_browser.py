@@ -17,7 +17,7 @@ from support.viewer import TOKEN, Server, run_id
 pytestmark = pytest.mark.skipif(find() is None, reason=HOW)
 LAYOUT = (TESTS / "support" / "view_layout.js").read_text(encoding="utf-8")
 LONG = "a-model-with-a-name-that-nobody-would-want-to-read-aloud-in-a-meeting"
-WIDTHS = (390, 768, 1100, 1400)
+WIDTHS = (390, 768, 1280, 1920)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,7 @@ EIGHT = [f"{model}_{day}.json" for day in (1, 3, 5) for model in ("small", "larg
     "small_7.json",
     f"{LONG}_{'y' * 60}.json",
 ]
+FOUR = "&".join(f"run={run_id(name)}" for name in EIGHT[:4])
 PAGES = {
     "the list": "/",
     "a metric by model": f"/?metric=mae&group=model&run={run_id('small_1.json')}&tag=lr%3D1e-4",
@@ -58,6 +59,8 @@ PAGES = {
     "units": f"/run/{run_id('small_1.json')}/units",
     "a unit": f"/run/{run_id('small_1.json')}/unit/0",
     "what changed": f"/beside?run={run_id('small_1.json')}&run={run_id('large_1.json')}",
+    "what differs": f"/beside?{FOUR}",
+    "a unit of four runs": f"/beside/0?{FOUR}&by=bias",
     "a unit of two runs": f"/beside/0?run={run_id('small_1.json')}&run={run_id('large_1.json')}",
 }
 

@@ -100,8 +100,36 @@ def _swatches(scene: Scene, top: float) -> tuple[list[str], int]:
     return drawn, -(-len(shown) // across)
 
 
-# Truth is drawn solid, predictions dashed, so that colour is not needed to tell them apart.
-TRUTH, PREDICTION, PAIR = "#00695c", "#c43e00", "#5b5b66"
+PAIR = "#5b5b66"
+
+
+class Look(Frozen):
+    """The line of a kind of object: line styles differ too, so that colour is not needed to tell them apart."""
+
+    name: str
+    colour: str
+    width: float = 2.0
+    dash: str = ""
+    filled: bool = False
+
+    def line(self, opacity: str = "0.13") -> str:
+        """The attributes of a shape."""
+        fill = f'fill="{self.colour}" fill-opacity="{opacity}"' if self.filled else 'fill="none"'
+        dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
+        return f'{fill} stroke="{self.colour}" stroke-width="{number(self.width)}"{dash}'
+
+
+# The colours of the marks of a report's page.
+TRUE_POSITIVE = Look("true positive", "#00876a")
+FALSE_POSITIVE = Look("false positive", "#c9500a", dash="7 4", filled=True)
+MISSED = Look("missed", "#0b6bb0", 2.5, "1.5 3", filled=True)
+FOUND = Look("truth", "#00876a", 1.0)
+
+
+def _look(shape: BoxShape | EllipseShape | PolygonShape) -> Look:
+    if shape.role == "truth":
+        return FOUND if shape.matched else MISSED
+    return TRUE_POSITIVE if shape.matched else FALSE_POSITIVE
 
 
 def scene_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
@@ -177,13 +205,9 @@ def _backdrop(backdrop: Backdrop, x: float, y: float, scale: float) -> str:
 
 
 def _box(shape: BoxShape, x: float, y: float, scale: float) -> str:
-    colour = TRUTH if shape.role == "truth" else PREDICTION
-    dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
-    fill = "none" if shape.matched else colour
     return (
         f'<rect class="{shape.role}" x="{number(x)}" y="{number(y)}" width="{number(shape.w * scale)}" '
-        f'height="{number(shape.h * scale)}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
-        f'stroke-width="2"{dash}/>'
+        f'height="{number(shape.h * scale)}" {_look(shape).line()}/>'
     )
 
 
@@ -191,7 +215,7 @@ def _name(shape: BoxShape, x: float, y: float, scale: float, wide: float) -> str
     """A name at the box: a truth's above its upper edge, a detection's above its lower one."""
     truth = shape.role == "truth"
     at = max(y - 4, 13.0) if truth else y + shape.h * scale - 5
-    return text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
+    return text(_fitting(x + 3, shape.label, wide), at, shape.label, _look(shape).colour)
 
 
 def _fitting(x: float, label: str, wide: float) -> float:
@@ -205,9 +229,7 @@ def _corners(shape: PolygonShape) -> list[tuple[float, float]]:
 
 def _outline(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
     """An outline with a tick outwards from the middle of its first edge, so that its direction can be seen."""
-    colour = TRUTH if shape.role == "truth" else PREDICTION
-    dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
-    fill = "none" if shape.matched else colour
+    look = _look(shape)
     listed = " ".join(f"{number(x)},{number(y)}" for x, y in points)
     (x1, y1), (x2, y2) = points[0], points[1]
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
@@ -215,11 +237,10 @@ def _outline(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
     far = math.hypot(x - cx, y - cy) or 1.0
     tooltip = f"<title>{escape(shape.facts)}</title>" if shape.facts else ""
     return (
-        f'<polygon class="{shape.role}" points="{listed}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
-        f'stroke-width="2"{dash} pointer-events="all">{tooltip}</polygon>'
+        f'<polygon class="{shape.role}" points="{listed}" {look.line()} pointer-events="all">{tooltip}</polygon>'
         f'<line x1="{number(x)}" y1="{number(y)}" '
         f'x2="{number(x + 7 * (x - cx) / far)}" y2="{number(y + 7 * (y - cy) / far)}" '
-        f'stroke="{colour}" stroke-width="2"/>'
+        f'stroke="{look.colour}" stroke-width="2"/>'
     )
 
 
@@ -228,18 +249,15 @@ def _outline_name(shape: PolygonShape, points: list[tuple[float, float]], wide: 
     truth = shape.role == "truth"
     x, y = (min if truth else max)(points, key=lambda p: p[1])
     at = max(y - 4, 13.0) if truth else y - 5
-    return text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
+    return text(_fitting(x + 3, shape.label, wide), at, shape.label, _look(shape).colour)
 
 
 def _ellipse(shape: EllipseShape, x: float, y: float, scale: float) -> str:
-    colour = TRUTH if shape.role == "truth" else PREDICTION
-    dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
-    fill = "none" if shape.matched else colour
     turn = f' transform="rotate({number(shape.degrees)} {number(x)} {number(y)})"'
     return (
         f'<ellipse class="{shape.role}" cx="{number(x)}" cy="{number(y)}" rx="{number(shape.a * scale)}" '
         f'ry="{number(shape.b * scale)}"'
-        f'{turn} fill="{fill}" fill-opacity="0.12" stroke="{colour}" stroke-width="2"{dash}/>'
+        f"{turn} {_look(shape).line()}/>"
     )
 
 
@@ -250,8 +268,8 @@ def _line(line: LineShape, x1: float, y1: float, x2: float, y2: float) -> str:
     return (
         f'<line class="pair" x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}" '
         f'stroke="{PAIR}" stroke-width="1.5"/>'
-        f'<circle cx="{number(x1)}" cy="{number(y1)}" r="3" fill="{TRUTH}"/>'
-        f'<circle cx="{number(x2)}" cy="{number(y2)}" r="3" fill="{PREDICTION}"/>{label}'
+        f'<circle cx="{number(x1)}" cy="{number(y1)}" r="3" fill="{FOUND.colour}"/>'
+        f'<circle cx="{number(x2)}" cy="{number(y2)}" r="3" fill="{PAIR}"/>{label}'
     )
 
 
@@ -259,22 +277,19 @@ def _label(shape: EllipseShape, x: float, y: float, scale: float) -> str:
     """A name beside the centre: truths above it, predictions below."""
     above = shape.role == "truth"
     offset = -0.5 * shape.b * scale if above else 0.5 * shape.b * scale + 10
-    return text(x, y + offset, shape.label, TRUTH if above else PREDICTION, anchor="middle")
+    return text(x, y + offset, shape.label, _look(shape).colour, anchor="middle")
 
 
 def _legend(scene: Scene, top: float) -> list[str]:
     y = top + 22
-    items = [("truth", TRUTH, ""), ("detected", PREDICTION, ' stroke-dasharray="7 4"')]
-    if not any(isinstance(shape, BoxShape | PolygonShape) for shape in scene.shapes):
-        items.append(("pair, distance", PAIR, ""))
+    outlined = any(isinstance(shape, BoxShape | PolygonShape) for shape in scene.shapes)
     drawn, x = [], 12.0
-    for name, colour, dash in items:
+    for look in (TRUE_POSITIVE, FALSE_POSITIVE, MISSED, FOUND if outlined else Look("distance", PAIR, 1.5)):
         drawn.append(
-            f'<line x1="{number(x)}" y1="{number(y - 4)}" x2="{number(x + 26)}" y2="{number(y - 4)}" stroke="{colour}" '
-            f'stroke-width="2"{dash}/>' + text(x + 32, y, name, INK)
+            f'<line x1="{number(x)}" y1="{number(y - 4)}" x2="{number(x + 24)}" y2="{number(y - 4)}" {look.line()}/>'
+            + text(x + 29, y, look.name, INK)
         )
-        x += 32 + text_width(name, 13) + 14
-    drawn.append(text(x, y, "filled: no partner", INK))
+        x += 29 + text_width(look.name, 13) + 10
     drawn.append(text(12, y + 24, scene.title, INK, size=15))
     drawn.append(text(12, y + 45, scene.summary, INK))
     return drawn

@@ -169,12 +169,12 @@ def _sentence(site: Site, series: Series, spec: str, changes: Sequence[tuple[Ent
     return " ".join(
         [
             f"{named}: {_since(site, spec, *changes[-1])}",
-            *(f"Before that, {_since(site, spec, *change)}" for change in reversed(changes[:-1])),
+            *(f"Before that, {_since(site, spec, *change, verb='was')}" for change in reversed(changes[:-1])),
         ]
     )
 
 
-def _since(site: Site, spec: str, run: Entry, change: Change) -> str:
+def _since(site: Site, spec: str, run: Entry, change: Change, verb: str = "is") -> str:
     score = run.scores[spec]
     rises = change.difference > 0
     word = {"none": "higher" if rises else "lower", "higher": "better" if rises else "worse"}.get(
@@ -185,8 +185,8 @@ def _since(site: Site, spec: str, run: Entry, change: Change) -> str:
     mean = "this run" if change.after == 1 else f"the mean of {change.after} runs"
     method = "paired" if change.paired else "from their intervals"
     return (
-        f'{escape(spec)} is <span class="{_KINDS.get(word, "plain")}">{word}</span> since '
+        f'{escape(spec)} {verb} <span class="{_KINDS.get(word, "plain")}">{word}</span> since '
         f'<a href="{escape(site.entry(run))}">{wrapped(run.name)}</a> ({escape(moment(run.date, "%Y-%m-%d"))}): '
         f"{escape(signed_text(change.difference, change.interval))}{escape(unit)} {escape(between)}, {mean} against "
-        f"the {count_text(change.before, 'run')} before, {method}."
+        f"the {'run' if change.before == 1 else count_text(change.before, 'run')} before, {method}."
     )

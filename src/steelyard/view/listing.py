@@ -110,9 +110,14 @@ def _drawing(points: Sequence[Point], colours: dict[str, int], over: str, name: 
         at = f"{y(tick):.1f}"
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{wide - RIGHT}" y1="{at}" y2="{at}"/>')
         parts.append(f'<text class="tick end" x="{LEFT - 8}" y="{y(tick) + 4:.1f}">{escape(text)}</text>')
+    free = -math.inf  # labels from here on do not touch the one before
     for place, text in _x_ticks(low, high_x, over, wide // 120):
         half = 3.8 * len(text)
         anchor = "start" if x(place) - half < LEFT else "end" if x(place) + half > wide else "middle"
+        start = x(place) - {"start": 0.0, "middle": half, "end": 2 * half}[anchor]
+        if start < free:
+            continue
+        free = start + 2 * half + 6
         parts.append(f'<text class="tick {anchor}" x="{x(place):.1f}" y="{high - 8}">{escape(text)}</text>')
     for group, colour in colours.items():
         own = [point for point in points if point.group == group]
@@ -477,10 +482,16 @@ def export_rows(shown: Sequence[Entry]) -> list[dict[str, Any]]:
     rows = []
     for run in shown:
         row: dict[str, Any] = {
-            "model": run.model, "file": run.name, "kind": run.kind, "task": run.task, "data": run.data,
-            "units": run.units, "date": moment(run.date, "%Y-%m-%dT%H:%M:%SZ"), "problem": run.problem,
+            "model": run.model,
+            "file": run.name,
+            "kind": run.kind,
+            "task": run.task,
+            "data": run.data,
+            "units": run.units,
+            "date": moment(run.date, "%Y-%m-%dT%H:%M:%SZ"),
+            "problem": run.problem,
             "tags": dict(run.tags),
-        }  # fmt: skip
+        }
         row["scores"] = {
             spec: {"value": _plain(score.value), "low": _plain(ends[0]), "high": _plain(ends[1])}
             for spec, score in run.scores.items()

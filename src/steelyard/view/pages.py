@@ -353,7 +353,8 @@ def beside_unit_page(site: Site, beside: Beside, unit: int, step: int | None = N
     name, kind = str(beside.data[-1].units[unit]), beside.data[-1].report.unit.capitalize()
     fields = [("run", run.id) for run in beside.runs] + ([("by", beside.by)] if beside.by else [])
     choice = threshold_form(here.partition("?")[0], beside.data[0], beside.threshold, fields)
-    body = f'<p class="turn">{turn}</p>{choice}<div class="pair">{parts}</div>'
+    many = " many" if len(beside.runs) > 2 else ""
+    body = f'<p class="turn">{turn}</p>{choice}<div class="pair{many}">{parts}</div>'
     return document(f"{kind} {name}", ", ".join(titles), body, links)
 
 
