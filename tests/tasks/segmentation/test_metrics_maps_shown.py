@@ -58,7 +58,7 @@ def test_figures_of_maps(monkeypatch: pytest.MonkeyPatch) -> None:
     )  # fmt: skip
     monkeypatch.setattr(segmentation_views, "MOST_CLASSES", 1)
     check_figure(
-        shown.figure("confusion"), ("confusion", "bars", "Classes that are taken for another most"),
+        segmentation().figure("confusion"), ("confusion", "bars", "Classes that are taken for another most"),
         {"name": ["0 → 1"], "value": [1 / 6], "pixels": [1]}, {"x": "share of the true class"},
         "True class → predicted class, by pixels.",
     )  # fmt: skip

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import math
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.asked import pairs_of, pixels, refusal, values_of
 from support.refusal import refuses
 from support.shown import agree, check_figure, check_table
@@ -240,6 +243,21 @@ def test_columns_of_tables() -> None:
         "slices",
         "dice_volume",
     ]
+
+
+def test_three_planes_of_the_worst_case() -> None:
+    """A voxel is missed in the second case. It is 3 mm high, so the planes along the other axes have 9 rows."""
+    truth = [np.zeros((3, 4, 5), np.uint8) for _ in range(2)]
+    truth[0][0], truth[1][1, 2, 3] = 1, 1
+    found = [truth[0], np.zeros((3, 4, 5), np.uint8)]
+    sides = [{"case": ["a", "b"], "map": maps} for maps in (truth, found)]
+    report = sy.evaluate("volumes", *sides, ["dice"], options={"spacing": "3,1,1"}, confidence=None)
+    assert "planes" in report.figures
+    figure = report.figure("planes")
+    assert figure.columns["image"] == ["b, axis 0, slice 1", "b, axis 1, slice 2", "b, axis 2, slice 3"]
+    assert figure.columns["cost"] == [1, 1, 1]
+    sizes = [Image.open(io.BytesIO(base64.b64decode(png))).size for png in figure.columns["errors"]]
+    assert sizes == [(5, 4), (5, 9), (4, 9)]
 
 
 def test_what_there_is_to_show() -> None:

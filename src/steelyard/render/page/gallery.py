@@ -238,7 +238,8 @@ def _drawing(
     body += [_mark(mark, frame, threshold, labels.get(i, "")) for i, mark in enumerate(marks)]
     said = f"{shot.title}: {_counts(marks, threshold)}"
     return (
-        f'<svg viewBox="0 0 {number(wide)} {number(high)}" width="{number(wide)}" height="{number(high)}" role="img" '
+        f'<svg{"" if small is None else " class=pictured"} viewBox="0 0 {number(wide)} {number(high)}" '
+        f'width="{number(wide)}" height="{number(high)}" role="img" '
         f'aria-label="{escape(said)}">{"".join(body)}</svg>'
     )
 
@@ -312,7 +313,7 @@ def _labels(marks: Sequence[Mark], frame: Frame, threshold: float | None) -> dic
     for place in sorted((i for i, mark in enumerate(marks) if mark.label and mark.parts), key=rank):
         mark = marks[place]
         text = fit_names([mark.label], 110.0, LETTERS)[0]
-        wide = text_width(text, LETTERS) * 0.92
+        wide = text_width(text, LETTERS) * 1.02
         x0, y0, x1, y1 = _extent(mark, frame)
         for x, y in (
             (x0, y0 - 3),

@@ -300,15 +300,77 @@ def figures(pairs: VolumePairs, state: State, metrics: Sequence[Metric]) -> Mapp
     """The worst slices, Dice against the true volume, how volumes agree, and NSD over the tolerance."""
     if not len(state):
         return {}
-    own = {"slices": lambda: slices(pairs), "dice_volume": lambda: dice_by_volume(pairs)}
+    own = {
+        "slices": lambda: slices(pairs),
+        "planes": lambda: planes(pairs),
+        "dice_volume": lambda: dice_by_volume(pairs),
+    }
+    if not _solid(pairs).any():
+        del own["planes"]
     return {**own, **case_figures(pairs, state)}
+
+
+def wrong_shares(pairs: VolumePairs) -> Array:
+    """Wrong voxels of each case over its true and predicted ones."""
+    wrong = [int(count[a != b].sum()) for a, b, count in pairs.cells]
+    some = [int(count[a > 0].sum() + count[b > 0].sum()) for a, b, count in pairs.cells]
+    return np.asarray(np.array(wrong) / np.maximum(some, 1))
+
+
+def _solid(pairs: VolumePairs) -> Array:
+    """Which cases are more than one slice."""
+    return np.array([len(one.shape) == 3 and min(one.shape) > 1 for one in pairs.scan], dtype=bool)
+
+
+def planes(pairs: VolumePairs) -> Figure:
+    """Three planes at right angles through the worst case, each where the most voxels are wrong."""
+    pair = int(np.argmax(np.where(_solid(pairs), wrong_shares(pairs), -1.0)))
+    case = pairs.case(pair)
+    differs = case.truth != case.prediction
+    columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "errors": []}
+    labels: set[int] = set()
+    for axis in range(3):
+        wrong = differs.sum(axis=tuple(other for other in range(3) if other != axis))
+        number = int(wrong.argmax())
+        sizes = [1.0, 1.0] if case.spacing is None else np.delete(np.asarray(case.spacing, float), axis).tolist()
+        sides = tuple(_square(np.take(side, number, axis=axis), sizes) for side in (case.truth, case.prediction))
+        labels |= {int(v) for side in sides for v in np.unique(side, return_counts=True)[0].tolist()}
+        columns["image"].append(f"{pairs.units[pairs.owner[pair]]}, axis {axis}, slice {number}")
+        columns["cost"].append(float(wrong[number]))
+        pictures = slice_pictures(sides[0], sides[1], MOST_SIDE)
+        for name, png in zip(("truth", "prediction", "errors"), pictures, strict=True):
+            columns[name].append(png)
+    legend = [[f"label {label}", colour(label - 1)] for label in sorted(labels - {0})]
+    rows = np.array(columns["cost"])[:, np.newaxis]
+    return Figure(
+        "planes",
+        "rasters",
+        "The worst case in three planes",
+        columns,
+        {"panels": ["truth", "prediction", "errors"], "legend": [*legend, *map(list, MEANINGS)]},
+        "The slice with the most wrong voxels along each axis, and their number. Voxels are shown in proportion.",
+        Table("planes", "Planes", "plane", tuple(columns["image"]), ("wrong voxels",), rows),
+    )
+
+
+MOST_STRETCHED = 8.0
+
+
+def _square(plane: Array, sizes: Sequence[float]) -> Array:
+    """A plane with its voxels repeated so that they are about as high as wide."""
+    least = min(sizes)
+    for axis, size in enumerate(sizes):
+        ratio_to_least = min(MOST_STRETCHED, size / least) if least > 0 else 1.0
+        count = max(1, round(plane.shape[axis] * ratio_to_least))
+        plane = np.take(
+            plane, (np.arange(count) / ratio_to_least).astype(int).clip(max=plane.shape[axis] - 1), axis=axis
+        )
+    return plane
 
 
 def slices(pairs: VolumePairs) -> Figure:
     """The slice with the most wrong voxels of the cases with the lowest Dice of all labels together."""
-    wrong = [int(count[a != b].sum()) for a, b, count in pairs.cells]
-    some = [int(count[a > 0].sum() + count[b > 0].sum()) for a, b, count in pairs.cells]
-    share = np.array(wrong) / np.maximum(some, 1)
+    share = wrong_shares(pairs)
     columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "errors": []}
     labels: set[int] = set()
     for pair in np.argsort(-share, kind="stable")[:SHOWN].tolist():
