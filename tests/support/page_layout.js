@@ -57,7 +57,7 @@
     const frame = svg.getBoundingClientRect(), scale = svg.getScreenCTM().a;
     const room = (svg.closest("figure") || svg).getBoundingClientRect();
     for (const text of svg.querySelectorAll("text")) {
-      if (!text.textContent.trim()) continue;
+      if (!text.textContent.trim() || !text.getClientRects().length) continue;  // words of a part that is not shown have no box
       const box = text.getBoundingClientRect();
       if (box.left < room.left - 3 || box.right > room.right + 3) say("slides off its picture", text, `${Math.round(box.left - room.left)}..${Math.round(box.right - room.right)}`);
       if (box.top < frame.top - 3 || box.bottom > frame.bottom + 3) say("above or below its picture", text, `${Math.round(box.top - frame.top)}..${Math.round(box.bottom - frame.bottom)}`);
