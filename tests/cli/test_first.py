@@ -132,6 +132,17 @@ def test_a_file_that_is_missing_and_a_command_that_is_misspelled(files: Path, st
     assert "'evaluate'" in misspelled.stderr
 
 
+def test_a_task_that_is_forgotten_or_misspelled(files: Path, steelyard) -> None:
+    for command in ("evaluate", "check"):
+        result = steelyard(command, "t.json", "a.json")
+        assert result.returncode == 2
+        assert f"steelyard {command} TASK t.json" in result.stderr
+    result = steelyard("demo", "detction")
+    assert result.returncode == 2
+    assert "[E-unknown-task]" in result.stderr
+    assert "'boxes'" in result.stderr
+
+
 def test_tasks(steelyard) -> None:
     lines = steelyard("tasks").stdout.splitlines()
     assert [line.split()[0] for line in lines[2 : 2 + len(catalogue.MODULES)]] == list(catalogue.MODULES)

@@ -43,6 +43,7 @@ def demo(task: str, output: str) -> None:
     samples = catalogue.samples()
     sample = samples.get(task)
     if sample is None:
+        task = catalogue.find_task(task).name  # an unknown one is refused with a suggestion
         raise UnknownName(f"there is no sample for '{task}'", remedy=nearest(task, [*samples, "vlm"]))
     folder = Path(output) / task
     copy_sample(sample, folder)

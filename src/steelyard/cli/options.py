@@ -127,6 +127,11 @@ class TaskCommand(Command):
         """Take in the named task's options, then parse."""
         words = [arg for arg in args if arg.replace("-", "_").isidentifier() and not arg.startswith("-")]
         first = catalogue.task_name(args[0]) if args and not args[0].startswith("-") else None
+        if first is None and self.name in ("evaluate", "check") and args and os.path.isfile(args[0]):
+            raise click.UsageError(
+                f"'{args[0]}' is a file, and the task comes first: 'steelyard {self.name} TASK {args[0]} ...'. "
+                "'steelyard tasks' lists the tasks."
+            )
         named = first or next((word for word in words if word in catalogue.TASKS), None)
         if named is not None:
             assert isinstance(ctx, Context)
