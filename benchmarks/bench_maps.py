@@ -120,6 +120,20 @@ for name in sorted(os.listdir("{folder}/t")):
     }
 
 
+# In one process: what panopticapi's others cost would not be counted.
+PANOPTICAPI = """
+import contextlib, io, json
+from MODULE.evaluation import pq_compute_single_core
+truth, predicted = (json.load(open(f"{folder}/{{side}}.json")) for side in "tp")
+by_image = {{one["image_id"]: one for one in predicted["annotations"]}}
+pairs = [(one, by_image[one["image_id"]]) for one in truth["annotations"]]
+categories = {{one["id"]: one for one in truth["categories"]}}
+with contextlib.redirect_stdout(io.StringIO()):
+    stat = pq_compute_single_core(0, pairs, "{folder}/t", "{folder}/p", categories)
+_v = stat.pq_average(categories, isthing=None)[0]["pq"]
+"""
+
+
 def panoptic(folder: Path) -> dict[str, str]:
     """Programs that score panoptic JSON."""
     return {
@@ -127,6 +141,10 @@ def panoptic(folder: Path) -> dict[str, str]:
         f'r = sy.evaluate("panoptic", "{folder}/t.json", "{folder}/p.json", confidence=None)\n_v = r["pq"].value',
         "steelyard, 1000 draws": "import steelyard as sy\n"
         f'r = sy.evaluate("panoptic", "{folder}/t.json", "{folder}/p.json")\n_v = r["pq"].value',
+        "steelyard, drop-in for panopticapi": PANOPTICAPI.replace("MODULE", "steelyard.compat.panopticapi").format(
+            folder=folder
+        ),
+        "panopticapi": PANOPTICAPI.replace("MODULE", "panopticapi").format(folder=folder),
         "hotcoco": "from hotcoco import panoptic\n"
         f'e = panoptic.PanopticEval("{folder}/t.json", "{folder}/p.json")\ne.evaluate()\n_v = e.results()["All"]["pq"]',
     }

@@ -431,29 +431,36 @@ def mots(folder, seed, first):
     return texts
 
 
-def test_masks_of_motschallenge(tmp_path) -> None:
-    config = mot(tmp_path, 0)
+def mots_challenge(folder):
+    config = mot(folder, 0)
     for seq in ("S0", "S1"):
-        truth, predicted = mots(tmp_path, len(seq) + int(seq[1]), 1)
-        (tmp_path / "gt" / seq / "gt" / "gt.txt").write_text(truth)
-        (tmp_path / "trackers" / "one" / "data" / f"{seq}.txt").write_text(predicted)
-    res, _, _ = compared(tmp_path, "MOTSChallenge", config)
+        truth, predicted = mots(folder, len(seq) + int(seq[1]), 1)
+        (folder / "gt" / seq / "gt" / "gt.txt").write_text(truth)
+        (folder / "trackers" / "one" / "data" / f"{seq}.txt").write_text(predicted)
+    return config
+
+
+def test_masks_of_motschallenge(tmp_path) -> None:
+    res, _, _ = compared(tmp_path, "MOTSChallenge", mots_challenge(tmp_path))
     assert res[0]["MOTSChallenge"]["one"]["COMBINED_SEQ"]["pedestrian"]["CLEAR"]["CLR_TP"] > 0
 
 
-def test_masks_of_kitti(tmp_path) -> None:
-    (tmp_path / "gt" / "label_02").mkdir(parents=True)
-    results = tmp_path / "trackers" / "one" / "data"
+def kitti_mots(folder):
+    (folder / "gt" / "label_02").mkdir(parents=True)
+    results = folder / "trackers" / "one" / "data"
     results.mkdir(parents=True)
     for seq in ("0002", "0006"):
-        truth, predicted = mots(tmp_path, int(seq), 0)
-        (tmp_path / "gt" / "label_02" / f"{seq}.txt").write_text(truth)
+        truth, predicted = mots(folder, int(seq), 0)
+        (folder / "gt" / "label_02" / f"{seq}.txt").write_text(truth)
         (results / f"{seq}.txt").write_text(predicted)
-    (tmp_path / "gt" / "evaluate_mots.seqmap.val").write_text(
+    (folder / "gt" / "evaluate_mots.seqmap.val").write_text(
         "".join(f"{seq} empty 000000 {FRAMES - 1:06d}\n" for seq in ("0002", "0006"))
     )
-    config = {"GT_FOLDER": str(tmp_path / "gt"), "TRACKERS_FOLDER": str(tmp_path / "trackers")}
-    res, _, _ = compared(tmp_path, "KittiMOTS", config)
+    return {"GT_FOLDER": str(folder / "gt"), "TRACKERS_FOLDER": str(folder / "trackers")}
+
+
+def test_masks_of_kitti(tmp_path) -> None:
+    res, _, _ = compared(tmp_path, "KittiMOTS", kitti_mots(tmp_path))
     assert res[0]["KittiMOTS"]["one"]["COMBINED_SEQ"]["car"]["HOTA"]["HOTA"].mean() > 0.1
 
 
@@ -520,6 +527,35 @@ def test_a_report_has_the_same_numbers(tmp_path) -> None:
     combined = res["MotChallenge2DBox"]["one"]["COMBINED_SEQ"]["pedestrian"]
     assert report["hota"].value == pytest.approx(combined["HOTA"]["HOTA"].mean(), abs=1e-12)
     assert report["mota"].value == pytest.approx(combined["CLEAR"]["MOTA"], abs=1e-12)
+
+
+def reported(name, config, cls, metrics):
+    """A report of one evaluation by the drop-in, and what TrackEval's own classes give for a class."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        data = getattr(ours.datasets, name)({**config, "PRINT_CONFIG": False})
+        evaluator = ours.Evaluator({**QUIET, "OUTPUT_SUMMARY": False, "OUTPUT_DETAILED": False})
+        evaluator.evaluate([data], [ours.metrics.HOTA(), ours.metrics.CLEAR({"PRINT_CONFIG": False})])
+        data = getattr(theirs.datasets, name)({**config, "PRINT_CONFIG": False})
+        quiet = {**QUIET, "OUTPUT_SUMMARY": False, "OUTPUT_DETAILED": False, "PLOT_CURVES": False}
+        families = [theirs.metrics.HOTA(), theirs.metrics.CLEAR({"PRINT_CONFIG": False})]
+        res, _ = theirs.Evaluator(quiet).evaluate([data], families)
+    return compat.report(evaluator, metrics=metrics), res[name]["one"]["COMBINED_SEQ"][cls]
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of pycocotools
+@pytest.mark.parametrize(
+    ("name", "draw", "cls"),
+    [
+        ("Kitti2DBox", lambda folder: kitti(folder, 1), "car"),
+        ("MOTSChallenge", mots_challenge, "pedestrian"),
+        ("KittiMOTS", kitti_mots, "car"),
+    ],
+)
+def test_reports_of_other_benchmarks(tmp_path, name, draw, cls) -> None:
+    hota, mota = f"hota(label={cls})", f"mota(label={cls})"
+    report, values = reported(name, draw(tmp_path), cls, [hota, mota])
+    assert report[hota].value == pytest.approx(values["HOTA"]["HOTA"].mean(), abs=1e-12)
+    assert report[mota].value == pytest.approx(values["CLEAR"]["MOTA"], abs=1e-12)
 
 
 def pictures(folder, rng, objects, *, void):

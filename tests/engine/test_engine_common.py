@@ -84,7 +84,7 @@ def test_units_that_lose_rows_are_partial() -> None:
     less = {"dish": ["a", "b"], "item": [1, 1], "weight": [12, 30]}
     result = sy.compare("weights", truth, whole, less, metrics="wmae_total", missing="skip")
     for side in (result.differences["wmae_total"].a, result.differences["wmae_total"].b):
-        assert "1 of 2 dishes are incomplete" in side.undefined_reason
+        assert "1 of 2 dishes is incomplete" in side.undefined_reason
 
 
 def test_nothing_in_common_is_an_error() -> None:

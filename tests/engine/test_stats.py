@@ -149,7 +149,7 @@ def test_slices_inside_a_unit_measure_again() -> None:
     assert report.slices["food"]["rice"]["mae"].units == 2
     assert report.slices["food"]["egg"]["mae"].value == 20
     assert report.slices["food"]["egg"]["mae"].units == 1
-    assert "1 of 2 dishes are incomplete" in report.slices["food"]["rice"]["wmae_total"].undefined_reason
+    assert "1 of 2 dishes is incomplete" in report.slices["food"]["rice"]["wmae_total"].undefined_reason
 
 
 def simulated(rng: np.random.Generator, dishes: int) -> tuple[dict[str, Any], dict[str, Any], float]:

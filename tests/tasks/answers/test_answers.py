@@ -185,7 +185,7 @@ def test_yes_and_no() -> None:
     values = [report[spec].value for spec in specs]
     assert values[:2] == pytest.approx([given["lmms_eval"]["accuracy"], given["lmms_eval"]["precision"]], abs=1e-15)
     assert values == pytest.approx([6 / 10, 4 / 6, 4 / 6, 8 / 12, 6 / 9, 1 / 9])
-    assert any("1 of 10 replies are neither yes nor no" in note for note in notes_of(report))
+    assert any("1 of 10 replies is neither yes nor no" in note for note in notes_of(report))
     assert report.table("yes_no").values.tolist() == [[4, 1, 1], [2, 2, 0]]
 
 
@@ -231,7 +231,7 @@ def test_choices_by_hand() -> None:
     assert [score.value for score in report.scores.values()] == [3 / 4, 1 / 2]
     assert "choice: guessing alone would score 0.25." in notes_of(report)
     assert "choice_all: guessing alone would score 0.0625." in notes_of(report)
-    assert "1 of 4 replies name no option, and are wrong." in notes_of(report)
+    assert "1 of 4 replies names no option, and is wrong." in notes_of(report)
 
 
 def test_numbers_by_hand() -> None:

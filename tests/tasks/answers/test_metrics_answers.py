@@ -216,7 +216,7 @@ def test_multiple_choice() -> None:
     report = sy.evaluate("answers", *given, list(specs), confidence=None)
     assert [report[spec].value for spec in specs] == pytest.approx([3 / 5, 2 / 5, 1 / 3, 0])
     assert report["choice"].notes == (
-        "choice: guessing alone would score 0.45.", "1 of 5 replies name no option, and are wrong.",
+        "choice: guessing alone would score 0.45.", "1 of 5 replies names no option, and is wrong.",
     )  # fmt: skip
     assert report["choice(extract=strict)"].notes[1] == "2 of 5 replies name no option, and are wrong."
     assert report["choice_all"].notes == ("choice_all: guessing alone would score 0.25.",)  # of 1/4, 1/4 and 1/4

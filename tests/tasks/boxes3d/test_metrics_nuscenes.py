@@ -95,6 +95,15 @@ def test_one_class_of_several() -> None:
     assert report["map"].notes[0].startswith("8 of 10 classes have no truth and count as AP 0")
 
 
+def test_one_class_without_truth() -> None:
+    truth = boxes(
+        *({**MOVING, "label": name, "attribute": "", "x": 10.0 + 2 * i} for i, name in enumerate(CLASSES[1:]))
+    )
+    note = evaluated(["map"], truth, boxes({**MOVING, "x": 10.0, "score": 0.9}))["map"].notes[0]
+    expected = "1 of 10 classes has no truth and counts as AP 0 and errors 1, as nuScenes has it: "
+    assert note == f"{expected}{CLASSES[0]}."
+
+
 def test_other_rules_leave_nothing_out() -> None:
     """Without nuScenes' rules a class without truth is left out of the mean, and every truth counts."""
     report = evaluated(["map", "mate", "mave"], options={"rules": "none"})

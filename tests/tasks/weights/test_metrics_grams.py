@@ -90,7 +90,7 @@ def test_sums_of_dishes() -> None:
         [nan, (1250 / 150 + 1 / 0.75) / 2, 1251 / 150.75, (10 + 5 + 9 + 2) / 5], nan_ok=True
     )
     assert report["wmae_total"].undefined_reason == (
-        "1 of 3 dishes are incomplete; wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"
+        "1 of 3 dishes is incomplete; wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"
     )
     left = (1, "dishes whose true weights add up to 0")
     assert [(report[name].n_excluded, report[name].excluded) for name in report.scores] == [
@@ -114,7 +114,7 @@ def test_dishes_that_lost_rows() -> None:
     truth, predicted = dishes(("A", 10, 12), ("B", 10, 10), ("B", 10, 10), ("C", 10, 10))
     kept = {name: values[:2] for name, values in predicted.items()}
     report = sy.evaluate("weights", truth, kept, ["wmae_total"], missing="skip", confidence=None)
-    assert report["wmae_total"].undefined_reason.startswith("1 of 2 dishes are incomplete; ")
+    assert report["wmae_total"].undefined_reason.startswith("1 of 2 dishes is incomplete; ")
 
 
 def test_bare_arrays() -> None:

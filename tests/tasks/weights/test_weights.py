@@ -99,7 +99,7 @@ def test_partial_dishes() -> None:
         "weights", truth, predictions, ["wmae_total", "wmae_total(partial=allow)", "wmae_sample"], confidence=None
     )
     assert math.isnan(report["wmae_total"].value)
-    assert report["wmae_total"].undefined_reason.startswith("1 of 2 dishes are incomplete")
+    assert report["wmae_total"].undefined_reason.startswith("1 of 2 dishes is incomplete")
     allowed = report["wmae_total(partial=allow)"]
     assert allowed.value == pytest.approx(29.285714285714285)
     assert "incomplete" in allowed.label

@@ -24,13 +24,13 @@ def _replies(data: CheckData) -> tuple[list[int], list[str]]:
     return rows.tolist(), [str(text) for text in pairs.prediction["answer"][rows].tolist()]
 
 
-def _such(data: CheckData, pattern: re.Pattern[str], what: str) -> Problem | None:
+def _such(data: CheckData, pattern: re.Pattern[str], verb: str, what: str) -> Problem | None:
     rows, texts = _replies(data)
     such = [(row, text) for row, text in zip(rows, texts, strict=True) if pattern.match(text)]
     if not such:
         return None
     return Problem(
-        f"{len(such)} of {len(texts)} replies {what}, as '{such[0][1][:40]}'.",
+        f"{share_text(len(such), len(texts), 'reply', verb)} {what}, as '{such[0][1][:40]}'.",
         len(such),
         len(texts),
         some_rows(data.pairs.prediction, [row for row, _ in such[:3]], "answer"),
@@ -43,7 +43,7 @@ def _such(data: CheckData, pattern: re.Pattern[str], what: str) -> Problem | Non
 )  # fmt: skip
 def tokens(data: CheckData) -> Problem | None:
     """Marks that no reader should see."""
-    return _such(data, TOKENS, "hold marks of the model")
+    return _such(data, TOKENS, "hold", "marks of the model")
 
 
 @CHECKS.add(
@@ -54,7 +54,7 @@ def labelled_replies(data: CheckData) -> Problem | None:
     """Replies with a label in front, where true answers have none."""
     if data.pairs is not None and any(LABEL.match(str(text)) for text in data.pairs.accepted[:100].tolist()):
         return None
-    return _such(data, LABEL, "begin with a label")
+    return _such(data, LABEL, "begin", "with a label")
 
 
 @CHECKS.add(

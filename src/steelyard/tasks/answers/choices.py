@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from steelyard.core.block import SumBlock
+from steelyard.core.counts import share_text
 from steelyard.core.errors import MissingData, UnknownName
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -157,7 +158,9 @@ class Choice(_OfChoices):
         _, guess, asked, named = (float(one) for one in totals[self.statistic][0])
         remarks = self._chance(guess, asked)
         if named < asked:
-            remarks += (f"{asked - named:,.0f} of {asked:,.0f} replies name no option, and are wrong.",)
+            nameless = round(asked - named)
+            text = share_text(nameless, round(asked), "reply", "name")
+            remarks += (f"{text} no option, and {'is' if nameless == 1 else 'are'} wrong.",)
         return remarks
 
 
@@ -214,7 +217,10 @@ class _YesNo(Metric):
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         counts = totals[YesNoCounts(self.reader)][0]
         other = int(counts[4] + counts[5])
-        return (f"{other:,} of {int(counts.sum()):,} replies are neither yes nor no, and are wrong.",) if other else ()
+        if not other:
+            return ()
+        text = share_text(int(other), int(counts.sum()), "reply", "are")
+        return (f"{text} neither yes nor no, and {'is' if other == 1 else 'are'} wrong.",)
 
 
 class _YesNoShare(_YesNo):

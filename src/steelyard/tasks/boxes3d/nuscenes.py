@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -94,9 +94,10 @@ class CentreMetric(Metric):
         if self.only is None and totals.metadata.flags["rules"] == "nuscenes" and gone.any() and not gone.all():
             shown = totals.metadata.axes["class"].display_names
             names = ", ".join(shown[code] for code in np.flatnonzero(gone))
+            number = int(gone.sum())
             notes.append(
-                f"{int(gone.sum())} of {len(gone)} classes have no truth and count as AP 0 and errors 1, as nuScenes "
-                f"has it: {names}."
+                f"{share_text(number, len(gone), 'class', 'have')} no truth and {'counts' if number == 1 else 'count'} "
+                f"as AP 0 and errors 1, as nuScenes has it: {names}."
             )
         return tuple(notes)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 from steelyard.core.errors import ShapeMismatch
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -159,7 +159,7 @@ class TotalWeightedError(Metric):
         incomplete, dishes = (int(totals[DishSum(of)][0]) for of in ("partial", "dishes"))
         if self.partial == "refuse" and incomplete:
             return (
-                f"{incomplete} of {dishes} dishes are incomplete; "
+                f"{share_text(incomplete, dishes, 'dish', 'are')} incomplete; "
                 "wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"
             )
         return "no dish has a positive total"

@@ -92,4 +92,5 @@ class KittiMOTS(_Mots):
     def steelyard_inputs(self, tracker: str) -> tuple[str, Any, Any, dict[str, Any]]:
         """The arguments of `steelyard.evaluate` for a tracker."""
         results = os.path.join(self.tracker_fol, tracker, self.tracker_sub_fol)
-        return "tracking", os.path.join(self.gt_fol, "label_02"), results, {"options": {"benchmark": "mots"}}
+        options = {"benchmark": "mots", "first_frame": 0}
+        return "tracking", os.path.join(self.gt_fol, "label_02"), results, {"options": options}
