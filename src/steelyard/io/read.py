@@ -419,6 +419,10 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
     raw = values.tolist()
     if raw and all(type(v) is int and abs(v) < 1 << 62 for v in raw):
         return np.array(raw, dtype=np.int64)
+    if set(map(type, raw)) == {str}:
+        stripped = list(map(str.strip, raw))
+        if all(stripped):
+            return as_object(stripped)
     texts = [v.strip() if isinstance(v, str) else v for v in raw]
     for row, value in enumerate(texts):
         if is_empty(value):

@@ -527,13 +527,26 @@ class Split(Metric):
     """
 
     part: ClassVar[str]
-    better = "zero"
-    range = (-INFINITY, INFINITY)
     measured_in = TARGET_UNIT
 
     target: str = "energy"
     of: Literal["mae", "bias"] = "mae"
     interaction: Literal["apart", "shared"] = "apart"
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is a mean absolute error itself, and not a difference of such errors."""
+        return self.part != "interaction" and self.of == "mae" and self.interaction == "apart"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """A mean absolute error is not below 0."""
+        return (0.0 if self.is_error else -INFINITY, INFINITY)
+
+    @property
+    def better(self) -> str:  # type: ignore[override]
+        """The interaction is neither good nor bad."""
+        return "lower" if self.is_error else "none" if self.part == "interaction" else "zero"
 
     def check(self) -> None:
         if self.target == "mass":
@@ -624,7 +637,6 @@ SPLITS = family(
         "cause": "comes from a wrong mass and a wrong composition together",
         "formula": "v(both) - v(mass) - v(composition); below 0 where the two faults cancel.",
         "con": "Neither good nor bad by itself: look at it beside the two others.",
-        "better": "none",
     },
 )
 

@@ -27,6 +27,7 @@ from steelyard.io.text import check_blank, ending, open_text
 from steelyard.tasks.nutrients.data import MEAN, OWN, TARGETS, ingredients_of
 
 FIELDS = ("dish", "energy", "mass", "fat", "carbohydrate", "protein")  # the first fields of Nutrition5k's rows
+PART = 10_000  # rows that are looked at together
 GROUP = 7  # fields of an ingredient: id, name, grams, calories, fat, carbohydrate, protein
 
 
@@ -124,28 +125,36 @@ def _read_nutrition5k(path: Path, source: str) -> Table:
         reader = csv.reader(file, strict=True)
         try:
             blank = 0
-            for row in reader:
-                extra: tuple[str, ...] = ()
-                if len(row) != len(FIELDS):
+            last = 0
+            while part := list(islice(reader, PART)):
+                numbers = range(last + 1, last + 1 + len(part))
+                if reader.line_num != numbers[-1]:  # a field with line breaks
+                    ends = np.cumsum([1 + sum(text.count("\n") for text in row) for row in part])
+                    numbers = (last + ends).tolist()
+                last = reader.line_num
+                if all(len(row) == len(FIELDS) for row in part):
+                    fields += part
+                    ingredients += [()] * len(part)
+                    lines += numbers
+                    continue
+                for row, line in zip(part, numbers, strict=True):
                     if not any(text.strip() for text in row):
                         blank += 1
                         check_blank(blank, source)
                         continue
-                    where = f"{source}, line {reader.line_num}"
+                    where = f"{source}, line {line}"
                     if len(row) < len(FIELDS):
                         count = count_text(len(row), "field")
                         raise InvalidFile(f"the row has {count}", where=where, remedy=f"It needs {_listed()}.")
-                    extra = _ingredients(row[len(FIELDS) :], where)
-                    row = row[: len(FIELDS)]
-                fields.append(row)
-                ingredients.append(extra)
-                lines.append(reader.line_num)
+                    fields.append(row[: len(FIELDS)])
+                    ingredients.append(_ingredients(row[len(FIELDS) :], where))
+                    lines.append(line)
         except csv.Error as error:
             raise InvalidFile(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
     if not fields:
         raise EmptyInput("the file is empty", where=source, remedy=f"A row has {_listed()}.")
-    dish, *numbers = zip(*fields, strict=True)
-    columns = {"dish": as_object(dish), **dict(zip(FIELDS[1:], map(_numbers, numbers), strict=True))}
+    dish, *targets = zip(*fields, strict=True)
+    columns = {"dish": as_object(dish), **dict(zip(FIELDS[1:], map(_numbers, targets), strict=True))}
     if any(ingredients):
         listed: Array = np.empty(len(ingredients), dtype=object)
         listed[:] = ingredients
