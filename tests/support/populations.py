@@ -67,7 +67,7 @@ def meals(rng: Rng, units: int) -> TruthAndPredictions:
     predicted = weight * np.exp(rng.normal(0, 0.15, units)[sequence] + rng.normal(0, 0.1, len(t)))
     keys = {"sequence": sequence, "t": t}
     valid = (t == 0) | (rng.random(len(t)) < 0.9)
-    truth = {**keys, "weight": weight, "kcal_per_g": density, "valid": valid}
+    truth = {**keys, "weight": weight, "kcal_per_g": density, "time": 60 * t, "valid": valid}
     return truth, {**keys, "weight": predicted + rng.normal(1, 3, len(t))}
 
 

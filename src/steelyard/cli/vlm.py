@@ -122,8 +122,7 @@ def vlm() -> None:
             help=f"Your own questions: .yaml, .toml or .json; or a set of the package: {', '.join(SETS)}.")  # fmt: skip
 @_questions("--answer", metavar="KIND", default="", help="What your own prompts ask for: grams.")
 @_questions("--controls", is_flag=True, help="Also ask about a grey image and about the image of another meal.")
-@_questions("--repeat", default=1, show_default=True, metavar="N",
-            help="Ask each question N times, with --temperature: the spread of the replies.")  # fmt: skip
+@_questions("--repeat", default=1, show_default=True, metavar="N", help="Ask N times, with --temperature.")
 @_questions("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="Largest plausible weight.")
 @_MODE
 @_PRICES
@@ -295,8 +294,7 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
         help="Score eating sequences, or single dishes.")  # fmt: skip
 @option("--missing", default="skip", show_default=True, type=click.Choice(MISSING), group="Data",
         help="Frames without a number: report an error, score them as the worst, or skip them.")  # fmt: skip
-@option("--recalibrate", is_flag=True, group="Data",
-        help="Also score weights after a linear recalibration that is fitted on other sequences.")  # fmt: skip
+@option("--recalibrate", is_flag=True, group="Data", help="Also score weights after a linear recalibration.")
 @option("--weight", metavar="COLUMN", group="Data", help="Column of the frames with the weights of the sequences.")
 @_MODE
 @metric_option

@@ -192,6 +192,22 @@ def test_intervals_slices_and_comparison() -> None:
     assert all(compared[spec].verdict == "better" for spec in specs[:3])
 
 
+def test_a_gain_of_few_sequences_says_so() -> None:
+    def notes(spec: str) -> tuple[str, ...]:
+        return sy.evaluate("sequences", TRUTH, PREDICTED, spec, confidence=None)[spec].notes
+
+    assert len(notes("smoothing_gain")) == 1  # of a alone, whose last reading rises
+    many = {
+        name: [x for i in range(20) for x in (f"{v}{i}" if name == "sequence" else v for v in column)]
+        for name, column in PREDICTED.items()
+    }
+    truth = {
+        name: [x for i in range(20) for x in (f"{v}{i}" if name == "sequence" else v for v in column)]
+        for name, column in TRUTH.items()
+    }
+    assert not sy.evaluate("sequences", truth, many, "smoothing_gain", confidence=None)["smoothing_gain"].notes
+
+
 def test_pictures_by_hand() -> None:
     report = sy.evaluate("sequences", TRUTH, PREDICTED, "mae_overall", confidence=None)
     shown = report.figure("consumption")

@@ -58,7 +58,7 @@ def score_page(score: VlmScore, images: str | PathLike[str] | None = None) -> st
         Section("source", "Where the numbers come from", _source(score), "Source"),
     ]
     models = list(dict.fromkeys(row.model for row in score.rows))
-    prompts = list(dict.fromkeys(row.prompt for row in score.rows))
+    prompts = list(dict.fromkeys(row.prompt for row in score.rows if not row.made_of))
     line = (
         f"{count_text(len(models), 'model')}, {count_text(len(prompts), 'prompt')}, {count_text(score.frames, 'frame')}"
     )
