@@ -664,7 +664,7 @@ def test_payloads_in_every_text(tmp_path: Path) -> None:
     server = Server(tmp_path)
     ours = {
         "html", "head", "meta", "title", "style", "body", "a", "nav", "ul", "li", "header", "div", "p", "h1", "h2", "main", "form", "table", "caption", "thead", "tbody", "tr", "th", "td",
-        "label", "select", "option", "datalist", "details", "summary", "figure", "figcaption", "input", "small", "strong", "span", "button", "br", "wbr", "code", "img", "svg", "desc", "rect", "line", "text", "ellipse", "circle", "image", "section",
+        "label", "select", "option", "datalist", "details", "summary", "figure", "figcaption", "input", "small", "strong", "span", "button", "br", "wbr", "code", "img", "svg", "desc", "rect", "line", "text", "ellipse", "circle", "image", "section", "polygon", "polyline", "g",
     }  # fmt: skip
     try:
         a, hostile, b, c = (run_id(name) for name in ("a.json", "<svg onload=alert(1)>.json", "b.json", "c.json"))

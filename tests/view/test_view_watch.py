@@ -7,6 +7,10 @@ import io
 import json
 import os
 import re
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -310,6 +314,33 @@ def test_nothing_in_the_folder_is_changed(proxied: Server, folder: Path) -> None
     ):
         assert asked(proxied, f"/team/eval{path}").status == 200, path
     assert listed() == before
+
+
+def test_the_command_behind_a_proxy(tmp_path: Path, folder: Path) -> None:
+    """It prints the address that browsers use, listens on the address of --host, and takes the token of the file."""
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    command = [sys.executable, "-m", "steelyard", "view", str(folder), "--read-only", "--host", "0.0.0.0"]
+    command += ["--server-name", "eval.example.org", "--prefix", "/eval/", "--token-file", str(tmp_path / "token")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().strip() == f"http://eval.example.org/eval/{TOKEN}/"
+        match = re.search(r"reaches 0\.0\.0\.0:(\d+)", process.stderr.readline())
+        assert match is not None
+        for token, expected in ((TOKEN, b"HTTP/1.1 200"), ("x" * 20, b"HTTP/1.1 403")):
+            with socket.create_connection(("127.0.0.1", int(match[1])), timeout=60) as wire:
+                head = f"GET /eval/state HTTP/1.1\r\nHost: eval.example.org\r\nAuthorization: Bearer {token}\r\n"
+                wire.sendall(f"{head}Connection: close\r\n\r\n".encode())
+                assert wire.recv(100).startswith(expected)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        process.wait()
 
 
 @pytest.mark.parametrize(
