@@ -197,7 +197,7 @@ def test_definitions_on_focus_and_escape(boxes: tuple[Path, sy.Report], browser:
     page = browser.open(boxes[0])
     for _ in range(40):
         page.press("Tab")
-        if page.run("!!document.activeElement.closest('.card .term')"):
+        if page.run("!!document.activeElement.closest('.scores .term')"):
             break
     tip = "document.getElementById(document.activeElement.getAttribute('aria-describedby'))"
     assert "mean average precision" in page.run(f"{tip}.textContent.toLowerCase()")

@@ -93,16 +93,10 @@ class LazyDetails(Frozen, Details):
 
     def figure(self, name: str) -> Figure:
         """A figure by name; bars by class carry their intervals."""
-        if name not in self._figures:
-            figure = self._figure_makers[name]()
-            by_class = figure.chart == "bars" and name.endswith("_class")
-            self._figures[name] = with_intervals(figure, self._class_scores) if by_class else figure
-        return self._figures[name]
-
-    @cached_property
-    def _figures(self) -> dict[str, Figure]:
-        """The figures that have been made: the verdict and the page ask for the same ones."""
-        return {}
+        figure = self._figure_makers[name]()
+        return (
+            with_intervals(figure, self._class_scores) if figure.chart == "bars" and name.endswith("_class") else figure
+        )
 
     def units(self) -> UnitTable:
         return self._units

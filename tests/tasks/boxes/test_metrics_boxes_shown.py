@@ -90,7 +90,7 @@ def test_what_errors_cost() -> None:
     assert shown.columns["value"] == pytest.approx([named, missed, 0, 0, 0, 0], abs=1e-9)
     assert shown.columns["name"][:2] == [boxes_views.TITLES["cls"], boxes_views.TITLES["miss"]]
     assert len(set(shown.columns["name"])) == 6
-    assert shown.facts == {"x": "AP at IoU 0.5 that a repair would give"}
+    assert shown.facts == {"x": "AP at IoU 0.5 that a repair would give", "cost": "AP50"}
     assert shown.caption == "How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE)."
 
 

@@ -151,7 +151,7 @@ def test_queries_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     )  # fmt: skip
     monkeypatch.setattr(rankings_figures, "MOST_BARS", 1)
     check_figure(
-        shown.figure("queries"), ("queries", "curves", f"{label}, query by query"),
+        rankings().figure("queries"), ("queries", "curves", f"{label}, query by query"),
         {"x": [1, 2], "y": [0, 1 / 2], "query": ["q2", "q1"]}, {"x": "queries, the worst first", "y": label},
         "A long flat start are queries that fail; the explorer names them.",
     )  # fmt: skip

@@ -339,16 +339,10 @@ def ap_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
 def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """What each kind of error costs."""
     detections, units = pairs.d_image, len(pairs.units)
-    remark = ""
-    if len(detections) > MOST_LOOKED_AT:
-        step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
-        pairs, cache = pairs.select(np.concatenate([pairs.image, pairs.d_image]) % step == 0), SharedCache()
-        remark = f" From every {step}th image: {-(-units // step):,} of {units:,}."
+    step = max(1, -(-len(detections) // MOST_LOOKED_AT))
+    remark = f" From every {step}th image: {-(-units // step):,} of {units:,}." if step > 1 else ""
     kinds = [kind for kind in KINDS if kind not in ("fp", "fn")]
-    costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]
-    needs = dict.fromkeys(curve.ranking for metric in costs_of for curve in metric.curves)
-    totals = State.of(pairs, needs, cache).totals(POINT)
-    costs = [float(totals.of(metric)[0]) for metric in costs_of]
+    costs = cache.once(("costs", step), lambda: _costs(pairs, cache, kinds, step))
     order = np.argsort([-c for c in costs], kind="stable")
     return Figure(
         "errors",
@@ -358,6 +352,16 @@ def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
         {"x": "AP at IoU 0.5 that a repair would give", "cost": "AP50"},
         f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{remark}",
     )
+
+
+def _costs(pairs: BoxPairs, cache: SharedCache, kinds: Sequence[str], step: int) -> list[float]:
+    """What each kind of error costs, in every so many images."""
+    if step > 1:
+        pairs, cache = pairs.select(np.concatenate([pairs.image, pairs.d_image]) % step == 0), SharedCache()
+    costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]
+    needs = dict.fromkeys(curve.ranking for metric in costs_of for curve in metric.curves)
+    totals = State.of(pairs, needs, cache).totals(POINT)
+    return [float(totals.of(metric)[0]) for metric in costs_of]
 
 
 def scores(pairs: BoxPairs, cache: SharedCache) -> Figure:
