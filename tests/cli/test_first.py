@@ -166,6 +166,8 @@ def test_metrics_of_a_name(steelyard) -> None:
     assert steelyard("metrics", "boxes", "recall").stdout.startswith("recall  —  Recall")
     assert steelyard("metrics", "detection", "recall").stdout == steelyard("metrics", "boxes", "recall").stdout
     assert steelyard("metrics", "labels", "--task", "boxes").returncode == 2
+    assert steelyard("metrics", "detection").stdout == steelyard("metrics", "boxes").stdout  # a metric of losses, too
+    assert steelyard("metrics", "losses", "detection").stdout.startswith("detection  —  Detection loss")
     assert "'rankings'" in steelyard("metrics", "weights", "r_precision").stderr
     for words, meant in (
         (("metrics", "bxoes"), "'boxes'"),

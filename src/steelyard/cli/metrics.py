@@ -33,7 +33,7 @@ def metrics(words: tuple[str, ...], task: str | None, as_json: bool) -> None:
     if len(words) == 2:
         task, words = words[0], words[1:]
     spec = words[0] if words else None
-    if spec and task is None and not _is_metric(spec) and catalogue.task_name(spec):
+    if spec and task is None and catalogue.task_name(spec):
         task, spec = spec, None
     if task:
         tasks = [catalogue.find_task(task).name]
@@ -60,13 +60,6 @@ def metrics(words: tuple[str, ...], task: str | None, as_json: bool) -> None:
         say(task_text(catalogue.TASKS[name], default, list(reversed(others.values())), terminal_width()))
     else:
         say(list_text([(catalogue.TASKS[name], members) for name, members in by_task.items()], terminal_width()))
-
-
-def _is_metric(word: str) -> bool:
-    """Whether a word that is also a task's synonym is the name of a metric, as 'detection' is."""
-    if word in catalogue.TASKS:
-        return False
-    return any(cls.name == word for task in catalogue.loaded_tasks()[0].values() for cls in task.metrics)
 
 
 def _explain(spec: str, tasks: list[str]) -> dict[str, list[Metric]]:
