@@ -29,7 +29,7 @@ from steelyard.core.counts import count_text
     help="Directory of the data.",
 )
 @click.option("--include-data", is_flag=True, help="Put the data into the pack, not only their digests.")
-@click.option("--no-check", is_flag=True, help="Do not compute the results again before they are packed.")
+@click.option("--unchecked", is_flag=True, help="Do not compute the results again before they are packed.")
 @click.option("--by", metavar="NAME", default="", help="Who makes the pack.")
 @click.option("--title", metavar="TEXT", default="", help="Title of the test report and the model card.")
 @click.option("--purpose", metavar="TEXT", default="", help="What the model is for, and what the test is to show.")
@@ -39,7 +39,7 @@ def pack(
     output: str,
     data: str | None,
     include_data: bool,
-    no_check: bool,
+    unchecked: bool,
     by: str,
     title: str,
     purpose: str,
@@ -68,7 +68,7 @@ def pack(
         by=by,
         title=title,
         purpose=purpose,
-        check=not no_check,
+        unchecked=unchecked,
         delimiter=delimiter,
         decimal=decimal,
     )

@@ -71,7 +71,7 @@ def report_parts(manifest: Manifest, results: Results) -> list[Part]:
         ("Who and when", [Facts(_who(manifest))]),
         ("Data", _data(manifest, results)),
         ("Methods", _methods(results)),
-        ("Results", [block for name, result in results.items() for block in _numbers(name, result)]),
+        ("Results", [block for name, result in results.items() for block in _said(name, result)]),
         ("Rules", [block for name, result in results.items() for block in _rules(name, result)]),
         ("Limits", _limits(manifest, results)),
         ("How to check", [Text(_check_text(manifest))]),
@@ -94,7 +94,7 @@ def card_parts(manifest: Manifest, results: Results) -> list[Part]:
         ("Training data", [Text(BLANK.format("what the model was trained on"))]),
         ("Evaluation data", _data(manifest, scored)),
         ("Metrics", _definitions(scored)),
-        ("Results", [block for name, result in scored.items() for block in _numbers(name, result)]),
+        ("Results", [block for name, result in scored.items() for block in _said(name, result)]),
         ("Limits", _limits(manifest, scored)),
         (
             "Ethical considerations",
@@ -207,6 +207,12 @@ def _specs(result: Any) -> Mapping[str, Score | Difference]:
     if isinstance(result, Lineup):
         return result[0].differences
     return result.differences if isinstance(result, Comparison) else {}
+
+
+def _said(name: str, result: Result) -> list[Block]:
+    """The verdict of a result in a sentence, and its numbers."""
+    verdict = result.verdict if isinstance(result, Report | Comparison | Lineup) else ""
+    return [*([Text(f"{name}: {verdict}")] if verdict else []), *_numbers(name, result)]
 
 
 def _numbers(name: str, result: Result) -> list[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from steelyard.io.beside import in_file
 from steelyard.io.text import sheet_path
 from steelyard.results.codec import EDITED, decode, encode
 from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.forms import FIELD_NAMES
 from steelyard.results.gate import Gate
 from steelyard.results.origin import Model, Sources
 from steelyard.results.report import Report
@@ -184,12 +185,13 @@ class Change(Frozen):
 
 
 def changes_between(
-    packed: Result, repeated: Result, name: str, paths: Paths, tolerance: float
+    packed: Result, repeated: Result, name: str, paths: Paths, tolerance: float, keys: Collection[str]
 ) -> Iterator[Change | None]:
     """Every value of a result that differs from that computed again; None for each value that does not.
 
     Texts that name a file are compared by the names in the packed result. Sources are compared by their digests, and
-    the version of Steelyard is not compared.
+    the version of Steelyard is not compared, nor fields that the packed result does not have: `keys` are those of its
+    JSON, and later versions may write more.
     """
     back = sorted(((path, source) for source, path in paths.items()), key=lambda pair: -len(pair[0]))
 
@@ -198,12 +200,26 @@ def changes_between(
             text = text.replace(path, source)
         return text
 
-    shown = _Walk(name, clean, tolerance)
+    shown = _Walk(name, clean, tolerance, keys)
     repeated = decode(encode(repeated), name)  # as it would be stored
     yield from shown.values(without_edits(packed), repeated, "")
     details = details_of(packed)
     if details is not None:
         yield from shown.values(details, details_of(repeated), "details")
+
+
+def keys_of(values: Any) -> frozenset[str]:
+    """All keys of the objects in a JSON value."""
+    keys: set[str] = set()
+    left = [values]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            keys.update(value)
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return frozenset(keys)
 
 
 def without_edits(result: Any) -> Any:
@@ -214,8 +230,8 @@ def without_edits(result: Any) -> Any:
 class _Walk:
     """Goes through two results side by side."""
 
-    def __init__(self, name: str, clean: Callable[[str], str], tolerance: float) -> None:
-        self.name, self.clean, self.tolerance = name, clean, tolerance
+    def __init__(self, name: str, clean: Callable[[str], str], tolerance: float, keys: Collection[str]) -> None:
+        self.name, self.clean, self.tolerance, self.keys = name, clean, tolerance, keys
 
     def values(self, a: Any, b: Any, place: str) -> Iterator[Change | None]:
         """The differences of two values."""
@@ -227,11 +243,19 @@ class _Walk:
             yield from self._rows(a, b, place)
         elif is_dataclass(a) and type(a) is type(b):
             for field in fields(a):
-                if field.name not in NOT_COMPARED.get(type(a).__name__, ("details",)):
+                saved = FIELD_NAMES.get(type(a), {}).get(field.name, field.name)
+                skipped = NOT_COMPARED.get(type(a).__name__, ("details",))
+                if field.name not in skipped and (saved in self.keys or self._is_set(a, field.name)):
                     inside = f"{place}.{field.name}" if place else field.name
                     yield from self.values(getattr(a, field.name), getattr(b, field.name), inside)
         else:
             yield None if self._same(a, b) else self._change(place, a, b)
+
+    @staticmethod
+    def _is_set(value: Any, name: str) -> bool:
+        """Whether a field has a value: those of packed columns are not keys of the JSON."""
+        held = getattr(value, name)
+        return held is not None and not (isinstance(held, tuple | Mapping | str) and not held)
 
     def _rows(self, a: Sequence[Any], b: Sequence[Any], place: str) -> Iterator[Change | None]:
         if len(a) != len(b):

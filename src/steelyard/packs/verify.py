@@ -36,7 +36,7 @@ from steelyard.packs.manifest import (
     parse_manifest,
     read_chunks,
 )
-from steelyard.packs.repeat import TOLERANCE, Change, at_sheet, changes_between, inputs_of, repeat
+from steelyard.packs.repeat import TOLERANCE, Change, at_sheet, changes_between, inputs_of, keys_of, repeat
 from steelyard.packs.signature import check_signature
 from steelyard.results.codec import EDITED, digest_of
 from steelyard.results.gate import Gate
@@ -387,7 +387,7 @@ def _check_result(
         return Checked(packed.member, packed.kind, 0, len(changes), failed=reason), changes
     compared = 0
     differing = len(changes)
-    for change in changes_between(result, again, packed.member, paths, tolerance):
+    for change in changes_between(result, again, packed.member, paths, tolerance, keys_of(values)):
         compared += 1
         if change is not None:
             differing += 1

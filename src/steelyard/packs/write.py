@@ -42,7 +42,7 @@ from steelyard.packs.manifest import (
     files_below,
     read_chunks,
 )
-from steelyard.packs.repeat import TOLERANCE, at_sheet, changes_between, inputs_of, repeat
+from steelyard.packs.repeat import TOLERANCE, at_sheet, changes_between, inputs_of, keys_of, repeat
 from steelyard.results.codec import EDITED, digest_of
 from steelyard.results.gate import Gate
 from steelyard.results.read import parse_result
@@ -67,6 +67,7 @@ class _Found(Frozen):
     name: str
     result: Any
     digest: str
+    keys: frozenset[str]
 
 
 def pack(
@@ -78,7 +79,7 @@ def pack(
     by: str = "",
     title: str = "",
     purpose: str = "",
-    check: bool = True,
+    unchecked: bool = False,
     delimiter: str | None = None,
     decimal: str | None = None,
 ) -> Manifest:
@@ -92,7 +93,7 @@ def pack(
     those of `evaluate`, where they were needed.
 
     Every result whose data are at hand is computed again first, and InputError is raised if a number differs; this also
-    finds the files that data name, such as images. `check=False` leaves it out.
+    finds the files that data name, such as images. `unchecked` leaves it out.
 
     The time of making is that of the environment variable SOURCE_DATE_EPOCH, or now. The same files at the same time
     give the same archive.
@@ -110,7 +111,7 @@ def pack(
     packed, places, absent = _find_data(stored, None if data is None else fspath(data), include_data)
     notes: list[str] = []
     with csv_dialect(delimiter, decimal):
-        if check:
+        if not unchecked:
             packed = [_check_result(*both, places, stored, notes) for both in zip(stored, packed, strict=True)]
     used = {name for one in packed for name in (*(entry.data for entry in one.inputs), *one.beside)}
     entries = [_entry(name, place, include_data) for name, place in places.items() if name in used]
@@ -192,7 +193,7 @@ def _result_of(name: str, file: str) -> _Found | None:
             where=file,
             remedy="Compute it again, or leave it out.",
         )
-    return _Found(file, name, result, digest_of(values))
+    return _Found(file, name, result, digest_of(values), keys_of(values))
 
 
 def _find_data(
@@ -246,13 +247,13 @@ def _check_result(
         paths = {source: files[os.path.basename(source)] for source in inputs_of(one.result)[0]}
     with record_opened() as opened:
         again = repeat(one.result, paths)
-    changes = [change for change in changes_between(one.result, again, one.name, paths, TOLERANCE) if change]
+    changes = [change for change in changes_between(one.result, again, one.name, paths, TOLERANCE, one.keys) if change]
     if changes:
         raise Incompatible(
             f"{count_text(len(changes), 'value', 'differ')} from the data at hand: {changes[0].place} is "
             f"{changes[0].packed} in the result, and {changes[0].repeated} from the data",
             where=one.file,
-            remedy="Name the folder of its data with `data`, compute the result again, or write `check=False`.",
+            remedy="Name the folder of its data with `data`, compute the result again, or pack it with `unchecked`.",
         )
     inputs = {entry.data: places[entry.data] for entry in packed.inputs}
     return replace(packed, beside=_beside(opened, inputs, places, one.name, notes)) if inputs else packed
