@@ -177,7 +177,8 @@ class COCO:
         images, categories = _id_list(imgIds), _id_list(catIds)
         anns: Iterable[Ann] = () if len(images) else self.dataset["annotations"]
         if len(images):
-            anns = [ann for image in images if image in self.imgToAnns for ann in self.imgToAnns[image]]
+            by_image = self.imgToAnns
+            anns = [ann for image in images if image in by_image for ann in by_image[image]]
         if len(categories):
             wanted = set(categories)
             anns = [ann for ann in anns if ann["category_id"] in wanted]
@@ -209,7 +210,8 @@ class COCO:
 
     def loadAnns(self, ids: Any = ()) -> list[Ann]:
         """The annotations with these ids: the dicts themselves, not copies."""
-        return [self.anns[key] for key in _id_list(ids)]
+        anns = self.anns
+        return [anns[key] for key in _id_list(ids)]
 
     def loadCats(self, ids: Any = ()) -> list[dict[str, Any]]:
         """The categories with these ids."""
