@@ -348,3 +348,21 @@ def test_a_name_that_says_another_unit_is_mentioned(target: str, name: str, unit
     settings: dict[str, Any] = {"columns": {f"truth.{target}": name}}
     assert "unit-in-name" in sy.check("nutrients", truth, predicted, **settings)
     assert "unit-in-name" not in sy.check("nutrients", truth, predicted, options={"target": unit}, **settings)
+
+
+def test_a_target_of_ones_own_on_other_paths(tmp_path: Path) -> None:
+    truth, predicted = {"dish": DISH, "iron": [1.0, 2, 3, 4]}, {"dish": DISH, "iron": [1.5, 2, 3, 5]}
+    options = {"target": {"iron": "mg"}}
+    whole = sy.evaluate("nutrients", truth, predicted, "mae", options=options, draws=100)
+    parts = sy.Accumulator("nutrients", options=options, draws=100)
+    for rows in (slice(0, 1), slice(1, 4)):
+        parts.update(*({name: column[rows] for name, column in side.items()} for side in (truth, predicted)))
+    for report in (parts.report("mae"), sy.load(_saved(whole, tmp_path / "result.json"))):
+        score, expected = report["mae(target=iron)"], whole["mae(target=iron)"]
+        assert (score.value, score.interval, score.measured_in) == (expected.value, expected.interval, "mg")
+        assert dict(report.request.options) == {"target": "iron=mg"}
+
+
+def _saved(report: sy.Report, path: Path) -> Path:
+    path.write_text(report.to_json())
+    return path

@@ -25,7 +25,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
 
 TASK = Task(
     name="nutrients",
-    title="Nutrients of dishes: mass, energy, fat and others",
+    title="Nutrients of dishes",
     unit="dish",
     item="row",
     truth=TRUTH,
