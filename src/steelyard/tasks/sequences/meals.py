@@ -554,7 +554,7 @@ class _Bite(Metric):
     """Base of the metrics of bites: `threshold` grams make a bite, `tolerance` frames or seconds a match."""
 
     threshold: Annotated[float, Between(0, open_low=True)] = 5
-    tolerance: Annotated[float, Between(0, 3600)] = 1
+    tolerance: Annotated[float, Between(0, 100)] = 1
     by: Literal["frame", "second"] = "frame"
     smooth: Smooth = "none"
 
