@@ -113,7 +113,7 @@ def test_sweep_is_the_engine_at_each_threshold() -> None:
     sweep = gallery_of(sy.evaluate("boxes", TRUTH, A, confidence=None)).sweep
     assert sweep is not None
     assert len(sweep.scores) == 101
-    found = json.loads(A.read_text(encoding="utf-8"))
+    detections = json.loads(A.read_text(encoding="utf-8"))
     for place in (0, 31, 50, 77):
         score, (tp, fp, fn) = sweep.scores[place], sweep.counts[place]
         specs = [f"{name}(score={score})" for name in ("precision", "recall", "f1")]
@@ -121,7 +121,7 @@ def test_sweep_is_the_engine_at_each_threshold() -> None:
         values = [report[spec].value for spec in report.scores]
         assert values == pytest.approx([tp / (tp + fp), tp / (tp + fn), 2 * tp / (2 * tp + fp + fn)], rel=1e-15)
         # the confusion matrix of what is left, moved above its threshold of 0.5
-        left = [{**one, "score": 0.5 + one["score"] / 2} for one in found if one["score"] >= score]
+        left = [{**one, "score": 0.5 + one["score"] / 2} for one in detections if one["score"] >= score]
         table = sy.evaluate("boxes", TRUTH, left, metrics=["f1"], confidence=None).table("confusion").values
         cells = np.zeros_like(table)
         row = np.array(sweep.cells[place]).reshape(-1, 3)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(find() is None, reason=HOW)]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Gallery]:
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Gallery]:
     report = sy.evaluate("boxes", TRUTH, A, draws=100)
     path = tmp_path_factory.mktemp("gallery") / "report.html"
     report.to_html(path, images=SAMPLE / "images")
@@ -31,8 +31,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Gallery]:
 
 
 @pytest.fixture
-def page(made: tuple[Path, Gallery], browser: Browser) -> Iterator[Page]:
-    page = browser.open(made[0])
+def page(drawn: tuple[Path, Gallery], browser: Browser) -> Iterator[Page]:
+    page = browser.open(drawn[0])
     yield page
     page.run("0")
     assert page.errors == []
@@ -80,8 +80,8 @@ def marks_at(gallery: Gallery, score: float) -> dict[str, int]:
     return counts
 
 
-def test_the_slider_moves_everything_together(page: Page, made: tuple[Path, Gallery]) -> None:
-    gallery = made[1]
+def test_the_slider_moves_everything_together(page: Page, drawn: tuple[Path, Gallery]) -> None:
+    gallery = drawn[1]
     assert gallery.sweep is not None
     page.run("document.querySelector('.more').open = true")
     for place in (gallery.sweep.start, 20, 83):
@@ -131,8 +131,8 @@ def test_the_legend_hides_and_shows(page: Page) -> None:
 SHOTS = "[...document.querySelectorAll('#images .shot')].filter(e => !e.hidden).map(e => e.id)"
 
 
-def test_a_cell_of_the_confusion_matrix_shows_its_images(page: Page, made: tuple[Path, Gallery]) -> None:
-    gallery = made[1]
+def test_a_cell_of_the_confusion_matrix_shows_its_images(page: Page, drawn: tuple[Path, Gallery]) -> None:
+    gallery = drawn[1]
     sweep = gallery.sweep
     assert sweep is not None
     every = page.run(SHOTS)
@@ -163,13 +163,13 @@ def test_a_cell_of_the_confusion_matrix_shows_its_images(page: Page, made: tuple
     assert page.run(f"document.activeElement === document.querySelector('{rect}')")
 
 
-def test_a_bar_of_errors_shows_its_images(page: Page, made: tuple[Path, Gallery]) -> None:
+def test_a_bar_of_errors_shows_its_images(page: Page, drawn: tuple[Path, Gallery]) -> None:
     page.run(
         "document.querySelector('#figure-errors .w540 [data-name=\"on background\"]').dispatchEvent(new Event('click'))"
     )
     wanted = [
         f"shot-{i}"
-        for i, shot in enumerate(made[1].shots)
+        for i, shot in enumerate(drawn[1].shots)
         if any("error:on background" in m.tags and (m.score or 0) >= 0.5 for m in shot.layers[0].marks)
     ]
     assert page.run(SHOTS) == wanted
@@ -196,10 +196,10 @@ def test_the_swipe_between_two_models(browser: Browser, tmp_path: Path) -> None:
     page.close()
 
 
-def test_the_page_is_complete_without_scripts(made: tuple[Path, Gallery], browser: Browser, tmp_path: Path) -> None:
+def test_the_page_is_complete_without_scripts(drawn: tuple[Path, Gallery], browser: Browser, tmp_path: Path) -> None:
     page = browser.page()
     page.call("Emulation.setScriptExecutionDisabled", value=True)
-    page.visit(made[0].as_uri())
+    page.visit(drawn[0].as_uri())
     nodes = page.call("DOMSnapshot.captureSnapshot", computedStyles=["display"])
     texts = nodes["strings"]
     assert {"174", "21", "66", "0.892"} <= set(texts)
@@ -241,8 +241,8 @@ def test_tall_images_have_a_limit(browser: Browser, tmp_path: Path) -> None:
     }
     for i in (1, 2):
         Image.new("RGB", (60, 900), "tan").save(tmp_path / "images" / f"{i}.png")
-    found = [{"image_id": 1, "category_id": 1, "bbox": [5, 5, 40, 400], "score": 0.9}]
-    sy.evaluate("boxes", truth, found, metrics=["f1"], confidence=None).to_html(
+    detections = [{"image_id": 1, "category_id": 1, "bbox": [5, 5, 40, 400], "score": 0.9}]
+    sy.evaluate("boxes", truth, detections, metrics=["f1"], confidence=None).to_html(
         tmp_path / "tall.html", images=tmp_path / "images"
     )
     page = browser.open(tmp_path / "tall.html")
@@ -261,9 +261,9 @@ def test_a_page_of_100_000_units(browser: Browser, tmp_path: Path) -> None:
              "w": np.full(units, 50.0), "h": np.full(units, 40.0)}  # fmt: skip
     moved = place + rng.normal(0, 6, (units, 2)).round(1)
     wrong = np.where(rng.random(units) < 0.1, rng.integers(1, 11, units), label)
-    found = {**truth, "label": wrong, "x": moved[:, 0], "y": moved[:, 1], "score": rng.random(units).round(3)}
+    detections = {**truth, "label": wrong, "x": moved[:, 0], "y": moved[:, 1], "score": rng.random(units).round(3)}
     (tmp_path / "images").mkdir()
-    report = sy.evaluate("boxes", truth, found, metrics=["f1"], confidence=None)
+    report = sy.evaluate("boxes", truth, detections, metrics=["f1"], confidence=None)
     gallery = report.details.gallery()
     assert gallery is not None
     for shot in gallery.shots:

@@ -249,8 +249,8 @@ def test_three_planes_of_the_worst_case() -> None:
     """A voxel is missed in the second case. It is 3 mm high, so the planes along the other axes have 9 rows."""
     truth = [np.zeros((3, 4, 5), np.uint8) for _ in range(2)]
     truth[0][0], truth[1][1, 2, 3] = 1, 1
-    found = [truth[0], np.zeros((3, 4, 5), np.uint8)]
-    sides = [{"case": ["a", "b"], "map": maps} for maps in (truth, found)]
+    predicted = [truth[0], np.zeros((3, 4, 5), np.uint8)]
+    sides = [{"case": ["a", "b"], "map": maps} for maps in (truth, predicted)]
     report = sy.evaluate("volumes", *sides, ["dice"], options={"spacing": "3,1,1"}, confidence=None)
     assert "planes" in report.figures
     figure = report.figure("planes")
