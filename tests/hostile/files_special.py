@@ -16,6 +16,7 @@ from typing import Any
 
 from hostile.files_formats import SIZES, cvat, thing, voc
 from hostile.files_maps import CATEGORIES, CUBE, IDS, SEGMENTS, nifti, npy, png
+from hostile.files_nutrients import DISH, GROUP
 from hostile.files_oriented import LINE, RESULT
 from hostile.files_rankings import NAMES, VECTORS, packed
 from hostile.rows import (
@@ -111,6 +112,7 @@ LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
     "TREC": ("evaluate rankings t.qrels p.run", {"t.qrels": QRELS, "p.run": RUN}),
     "embeddings": ("evaluate rankings t.npz p.npz", {"t.npz": packed(**NAMES), "p.npz": packed(**VECTORS)}),
     "captions": ("evaluate captions t.csv p.csv -m bleu@4", {"t.csv": CAPTIONS, "p.csv": CAPTIONS_P}),
+    "Nutrition5k": ("evaluate nutrients t.csv p.csv", {"t.csv": f"{DISH},{GROUP}\n", "p.csv": f"{DISH}\n"}),
     "lm-eval": ("evaluate answers samples_a.jsonl --format lm-eval", {"samples_a.jsonl": json.dumps(SAMPLE) + "\n"}),
     "a folder of lm-eval": ("evaluate answers d --format lm-eval", {"d/samples_a.jsonl": json.dumps(SAMPLE) + "\n", "d/samples_b.jsonl": json.dumps(SAMPLE) + "\n"}),
     "inspect": ("evaluate answers a.eval", {"a.eval": EVAL}),

@@ -228,6 +228,12 @@ def reads(folder: Path) -> Any:
     return made.to_text(), made.to_markdown()
 
 
+DISHES = [
+    {"dish": f"d{i}", "mass": 100.0 + i, "energy": 150.0, "iron": 2, "ingredients": ["rice=60", "egg"]}
+    for i in range(3)
+]
+NUTRIENTS = {"t.json": DISHES, "p.json": DISHES}
+
 # name -> (files by name, what is done with them)
 READ: dict[str, tuple[dict[str, Any], Use]] = {
     "release of nuScenes": (tables(), converts("v", "t.json", from_format="nuscenes")),
@@ -246,6 +252,7 @@ READ: dict[str, tuple[dict[str, Any], Use]] = {
     "captions": (CAPTIONS, evaluates("captions")),
     "rankings": (RUN, evaluates("rankings")),
     "VQA": (VQA, evaluates("answers")),
+    "nutrients": (NUTRIENTS, evaluates("nutrients", target="iron=mg")),
     "lm-eval": ({"rows.json": [options("2", 1.0), options("1", 0.0)]}, lm_eval("lm-eval")),
     "lmms-eval": ({"rows.json": HARNESS}, lm_eval("lmms-eval")),
     "VLMEvalKit": ({"t.json": KIT}, evaluates("answers", predictions=None, format="vlmevalkit")),
