@@ -178,4 +178,11 @@ VIEW: list[Row] = [
     row("view: port of another user", "view d --port 1", "port 1", files={"d/x": ""}) if os.getuid() else
     row("view: a link to itself", "view d", "d", files={"d": lambda p: os.symlink("d", p)}),
 ]  # fmt: skip
-ROWS = PATHS + OUTPUTS + OPTIONS + PARSE + VIEW
+PACKS: list[Row] = [
+    row("tasks: a word too many", "tasks now", "now"),
+    row("pack: nothing there", "pack nothing.json -o p.zip", "nothing.json"),
+    row("pack: not a result", "pack truth.csv -o p.zip", "truth.csv", files=W),
+    row("verify: nothing there", "verify p.zip", "p.zip"),
+    row("verify: not a pack", "verify truth.csv", "truth.csv", files=W),
+]
+ROWS = PATHS + OUTPUTS + OPTIONS + PARSE + VIEW + PACKS

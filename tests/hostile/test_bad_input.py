@@ -195,4 +195,4 @@ def test_paths(tmp_path: Path, steelyard) -> None:
 def test_commands(steelyard) -> None:
     assert_clear(steelyard("evalute"), ["There is no command 'evalute'", "'evaluate'"])
     assert_clear(steelyard("metrics", "mea"), ["no metric 'mea'"])
-    assert_clear(steelyard("demo", "wieghts"), ["no sample for 'wieghts'", "'weights'"])
+    assert_clear(steelyard("demo", "wieghts"), ["no task 'wieghts'", "'weights'"])

@@ -106,7 +106,8 @@ def largest_difference(
         largest = float(np.nanmax(np.where(apart > 0, apart / errors[0], 0.0)))
     reach = range_quantile(confidence, len(values)) / math.sqrt(2)
     low = float((apart - reach * errors[0]).max())
-    high = float((apart + reach * errors[1])[~np.eye(len(values), dtype=bool)].max())
+    others = ~np.eye(len(values), dtype=bool)
+    high = float((apart[others] + reach * errors[1][others]).max())
     return (max(low, 0.0), high), 1 - range_cdf(math.sqrt(2) * largest, len(values))
 
 

@@ -331,5 +331,8 @@ def test_names_and_examples() -> None:
     ]
     sequences = ["mae_overall", "mae_initial", "mae_consumed", "mae_kcal", "mae_sequence"]
     assert [str(one) for one in catalogue.metrics("sequences")] == [
-        *(name for one in sequences for name in (one, f"p{one}")), *rows, "heaping@10", "rises",
+        *(name for one in sequences for name in (one, f"p{one}")), "smoothing_gain", "mae_phase",
+        "mae_phase(phase=middle)", "mae_phase(phase=last)", "mae_left", "mae_rate", "pmae_rate", "mae_duration",
+        "bite_precision", "bite_recall", "bite_f1", "mae_bite_size", "mae_bite_count", "bias_bite_count", "jumps@50",
+        "flat", *rows, "heaping@10", "rises",
     ]  # fmt: skip
