@@ -63,7 +63,8 @@ def board(site: Site, series: Sequence[Series], query: Query) -> str:
         '<section aria-labelledby="board"><h2 id="board">Latest run per model</h2>'
         '<div class="wide" tabindex="0" role="region" aria-label="Latest run per model"><table class="latest">'
         f"<caption>Latest run per model</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f'<p class="legend">Change: against the run before, with its own interval.{more}</p></section>'
+        '<p class="legend">Change: against the run before, each judged on its own (not corrected for the number of '
+        f"models).{more}</p></section>"
     )
 
 
