@@ -131,7 +131,9 @@ def test_a_thousand_classes(tab: Page, tmp_path: Path) -> None:
 
 
 BAD: dict[str, Callable[[], str]] = {
-    "overlaps": lambda: "document.querySelector('#scores .card .number').style.transform = 'translateY(-45px)'",
+    "overlaps": lambda: (
+        "document.querySelector('#scores tbody tr:nth-child(2) td').style.transform = 'translateY(-34px)'"
+    ),
     "wider than the screen": lambda: "document.querySelector('#remarks ul').style.width = '3000px'",
     "the page is": lambda: (
         "document.querySelector('#remarks li').textContent = 'x'.repeat(900);"

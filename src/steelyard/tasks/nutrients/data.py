@@ -216,6 +216,12 @@ def ingredients_of(records: Records) -> list[dict[str, float]]:
     for row, parts in enumerate(records["ingredients"].tolist()):
         grams: dict[str, float] = {}
         for part in parts:
+            if "|" in part:  # a text is divided there; in a list it is the text of several
+                raise InvalidValue(
+                    f"'{part[:40]}' names several ingredients",
+                    where=records.where(row, "ingredients"),
+                    remedy="Give a list with one ingredient per entry, or one text with | between them.",
+                )
             name, equals, amount = part.rpartition("=") if "=" in part else (part, "", "")
             name = " ".join(name.split()).casefold()
             if not name:
