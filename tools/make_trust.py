@@ -268,11 +268,12 @@ def shown_parity(record: dict[str, Any]) -> str:
 
 
 def shown_tests(record: dict[str, Any]) -> str:
-    passed = f"{record['passed']:,} tests passed, {record['failed']} failed, {record['skipped']} were skipped."
+    were = "was" if record["skipped"] == 1 else "were"
+    passed = f"{record['passed']:,} tests passed, {record['failed']} failed, {record['skipped']} {were} skipped."
     return (
         f"{passed} Among them are {record['laws']:,} laws of metrics\n(every metric of every task), "
-        f"{record['bad_input']:,} hostile or wrong inputs, {record['examples']:,} checks of the documentation, whose "
-        f"examples\nare all run, and {record['kills']} kills of running commands."
+        f"{record['bad_input']:,} hostile or wrong inputs and {record['examples']:,} checks of the documentation, "
+        "whose examples\nare all run."
     )
 
 

@@ -109,7 +109,7 @@ def test_pages_show_the_worst_units(task: str) -> None:
     report = sy.evaluate(task, sample / f"truth{ending}", sample / f"model_a{ending}", options=options, confidence=None)
     page = report.to_html()
     assert "img-src data:" in page
-    planes = 9 if task == "volumes" else 0  # truth, prediction and both of the worst case, each in three planes
+    planes = 9 if task == "volumes" else 0  # truth, prediction and errors of the worst case, in three planes each
     assert page.count("data:image/png;base64,") == 18 + planes
 
 
