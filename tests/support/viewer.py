@@ -115,7 +115,7 @@ class Looked(HTMLParser):
         self.ours, self.titles = ours, ""
 
     def feed(self, data: str) -> None:
-        """The viewer's own script, which is the same on every page, is no markup of data."""
+        """The viewer's own script, which is the same on every page, does not depend on the data."""
         super().feed(data.replace(f"<script>{script()}</script>", ""))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

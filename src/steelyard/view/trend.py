@@ -158,7 +158,7 @@ class _Steps:
             se = math.sqrt(early / old**2 + late / new**2)
         unlike = abs(difference) > 1e-12 * abs(float(self.values[end]))
         p, reach = 1.0, 0.0
-        if se > 0 and math.erfc(abs(difference) / se / math.sqrt(2)) < level:  # Student's tail is no smaller
+        if se > 0 and math.erfc(abs(difference) / se / math.sqrt(2)) < level:  # Student's tail is at least as large
             df = jackknife_df(psi) if self.psi is not None else self._df(start, split, end, se)
             p, reach = max(t_tail(difference / se, df), least), t_quantile(0.975, df) * se
         elif se == 0 and unlike:

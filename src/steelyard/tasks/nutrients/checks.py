@@ -19,7 +19,7 @@ KCAL_PER_GRAM = {"protein": 4.0, "carbohydrate": 4.0, "fat": 9.0, "alcohol": 7.0
 NEEDED = ("energy", "protein", "carbohydrate", "fat")  # of which energy is checked
 TOLERANCE = 0.25  # of the energy: factors of single foods differ, and labels are rounded
 LEAST = 25.0  # kcal that a small dish may be off
-MANY = 0.1  # share of the rows from which a fault is no slip
+MANY = 0.1  # share of the rows from which a fault is systematic
 DAY_ENERGY, DAY_MASS = 1500.0, 1500.0  # kcal and grams that half of all dishes do not have
 
 # What names of columns say of their unit.

@@ -24,7 +24,7 @@ from steelyard.core.pairs import Pairs
 from steelyard.core.records import LARGEST, Column, Records, Schema, weight_column
 from steelyard.core.task import Policy, Task
 from steelyard.tasks.sequences.errors import SEQUENCE_METRICS
-from steelyard.tasks.sequences.meals import MEAL_METRICS
+from steelyard.tasks.sequences.meal_metrics import MEAL_METRICS
 from steelyard.tasks.shared.regression import ROW_METRICS, RisingSteps, RoundNumbers
 
 TRUTH = Schema(
