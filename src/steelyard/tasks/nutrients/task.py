@@ -5,7 +5,9 @@ from __future__ import annotations
 from steelyard.core.metadata import Metadata
 from steelyard.core.task import Task
 from steelyard.tasks.nutrients.data import MEAN, OPTIONS, PREDICTION, TRUTH, join
+from steelyard.tasks.nutrients.ingredients import INGREDIENTS
 from steelyard.tasks.nutrients.metrics import METRICS
+from steelyard.tasks.nutrients.split import SPLITS
 
 DEFAULTS = ("mae", "pmae", "bias")
 
@@ -31,7 +33,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    metrics=METRICS,
+    metrics=(*METRICS, *SPLITS, *INGREDIENTS),
     defaults=DEFAULTS,
     defaults_for=defaults_for,
     options=OPTIONS,

@@ -20,7 +20,7 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.tasks.nutrients.data import NutrientPairs
-from steelyard.tasks.nutrients.metrics import SplitSums
+from steelyard.tasks.nutrients.split import SplitSums
 from steelyard.tasks.shared.agreement import agreement, bland_altman, other_texts
 from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 
