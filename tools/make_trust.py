@@ -40,6 +40,7 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
      ("goldens of LRP-Error ec408f3, netcal 1.4.0, LUNA16's script, mmdetection cfd5d3a98",)),
     ("oriented", ("test_oriented.py", "test_quads.py"), ("shapely", "goldens of DOTA_devkit and others")),
     ("boxes3d", ("test_boxes3d.py",), ("goldens of KITTI's kit and nuscenes-devkit",)),
+    ("grounding", ("test_grounding.py",), ("goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",)),
     ("nutrients", ("test_nutrients.py",), ("scikit-learn", "scipy", "goldens of pingouin 0.7.0")),
     ("labels", ("test_labels_parity.py", "test_labels_counts.py"), ("scikit-learn",)),
     ("rankings", ("test_rankings_parity.py",), ("ranx", "goldens of pytrec-eval-terrier 0.5.11, ir-measures 0.4.3")),

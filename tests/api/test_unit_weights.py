@@ -73,6 +73,10 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {"image": ["a", "b"], "item": [1, 1], "value": [1, 1]}, {"image": ["a", "b"], "item": [1, 1], "value": [1, 2]},
         "smooth_l1", 0.25, 0.125,
     ),
+    "grounding": (
+        {**{k: v for k, v in BOX.items() if k != "label"}, "expression": ["e", "e"]},
+        {**{k: v[:1] for k, v in BOX.items() if k != "label"}, "expression": ["e"]}, "acc@0.5", 0.5, 0.75,
+    ),
     "nutrients": ({"dish": ["a", "b"], "fat": [10, 10]}, {"dish": ["a", "b"], "fat": [10, 14]}, "mae(target=fat)", 2, 1),
     "boxes3d": (SPACE, {**{k: v[:1] for k, v in SPACE.items()}, "score": [0.9]}, "map", 40 / 90, 65 / 90),  # nuScenes: recalls above 0.1
     "tracking": (

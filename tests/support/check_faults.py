@@ -303,6 +303,16 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "label": (put(1, "answer", lambda d: [f"Answer: {text}" for text in d[1]["answer"]]), "answer-labelled", "warning"),
         "one reply": (put(1, "answer", lambda d: ["a dog" for _ in d[1]["answer"]]), "answer-constant", "warning"),
     },
+    "grounding": {
+        "thousandths": (
+            each(1, *((name, lambda d, n=name: np.asarray(d[n]) * 1000 / (24 if n in "xw" else 16)) for name in "xywh")),
+            "coordinate-space", "error",
+        ),
+        "one box": (
+            each(1, *((name, lambda d, n=place: np.full(len(d["x"]), n + 2.0)) for place, name in enumerate("xywh"))),
+            "constant-boxes", "warning",
+        ),
+    },
     "captions": {
         "next image": (put(1, "caption", lambda d: [*d[1]["caption"][1:], d[1]["caption"][0]]), "captions-shifted", "error"),
         "any image": (

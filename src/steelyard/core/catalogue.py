@@ -38,6 +38,7 @@ MODULES = {
     "answers": "steelyard.tasks.answers.task",
     "boxes3d": "steelyard.tasks.boxes3d.task",
     "nutrients": "steelyard.tasks.nutrients.task",
+    "grounding": "steelyard.tasks.grounding.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -68,6 +69,7 @@ SYNONYMS = {
     "answers": ("vqa", "ocr", "qa", "answer", "question answering", "visual question answering", "docvqa"),
     "boxes3d": ("3d detection", "3d", "3d boxes", "3d object detection", "detection 3d", "lidar"),
     "nutrients": ("nutrition", "calories", "nutrient", "food nutrition", "nutrition estimation", "macronutrients"),
+    "grounding": ("refcoco", "referring expressions", "visual grounding", "phrase grounding", "referring"),
 }
 
 

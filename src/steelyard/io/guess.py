@@ -58,6 +58,10 @@ CHOICES: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
         "truth": (("label",), ("labels",)),
         "prediction": (("label",), ("labels",), ("probability",), ("score",)),
     },
+    "grounding": {
+        "truth": (("x", "y", "w", "h"), ("mask",)),
+        "prediction": (("x", "y", "w", "h"), ("mask",), ("px", "py"), ("reply",)),
+    },
     "nutrients": {"truth": _NUTRIENTS, "prediction": _NUTRIENTS},
     "answers": {"truth": (("answer",), ("answers",)), "prediction": (("answer",), ("outcome",))},
     "losses": {"truth": (("target",), ("value",)), "prediction": (("logit",), ("value",))},

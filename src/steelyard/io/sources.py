@@ -34,6 +34,7 @@ READERS = {
     "nutrients": "steelyard.tasks.nutrients.reader",
     "volumes": "steelyard.io.maps",
     "solid": "steelyard.tasks.boxes3d.reader",
+    "grounding": "steelyard.tasks.grounding.reader",
 }
 
 WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream

@@ -1,0 +1,1 @@
+"""Task `grounding`: objects that a text names in an image, and the boxes, masks or points of the reply."""

@@ -1,0 +1,275 @@
+"""Concepts: every object of a phrase, and whether there is any (cgF1 of SAM 3).
+
+An item is an expression of an image. Its predictions with enough score are assigned to its true objects so that the sum
+of IoU is largest; a pair is a match at a threshold that its IoU reaches. Items that are not annotated exhaustively are
+left out, and crowds are not asked for. Of several annotators, the one counts whom the predictions fit best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Array
+from steelyard.core.records import factorize
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.grounding.data import GroundingPairs
+from steelyard.tasks.grounding.sums import ExpressionSum
+
+THRESHOLDS = np.linspace(0.5, 0.95, 10)
+Preset = Literal["", "sam3"]
+Assignment = Literal["sum", "count"]
+Shapes = tuple[Array, Array | None]  # boxes x, y, w, h, and masks
+SMALL = 1e-4  # what SAM 3's code adds to denominators
+PRESENCE = slice(30, 34)  # columns of the sums: both, predictions only, truth only, neither
+LOCAL, ITEMS = slice(34, 44), 44
+
+
+class ConceptSum(ExpressionSum):
+    """Of each item, at ten thresholds: matches, false predictions where there is truth, missed objects; presence; the
+    F1 of items with truth and predictions, and their number.
+    """
+
+    name = "grounding.concepts"
+
+    score: float = 0.5
+    like: Preset = ""
+    matching: Assignment = "sum"
+    missed: Literal["skip", "zero"] = "skip"
+
+    def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        sums = np.zeros((len(pairs.owner), ITEMS + 1))
+        for place, (true, found) in enumerate(_items(pairs, self.score)):
+            if true is None:
+                continue
+            counts = [self._count(truth, found) for truth in true]
+            best = max(range(len(counts)), key=lambda i: (self._fit(counts[i]), -i))
+            sums[place] = self._columns(counts[best])
+        return sums
+
+    def _count(self, truth: Shapes, found: Shapes) -> tuple[Array, int, int]:
+        """Matches at each threshold, predictions, and true objects."""
+        box, mask = truth
+        d_box, d_mask = found
+        if not len(box) or not len(d_box):
+            return np.zeros(len(THRESHOLDS)), len(d_box), len(box)
+        crowd = np.zeros(len(box), dtype=np.uint8)
+        if mask is not None and d_mask is not None:
+            iou = _native.mask_iou(d_mask.tolist(), mask.tolist(), crowd)
+        else:
+            iou = _native.boxes_iou(d_box, box, crowd)
+        gain = iou if self.matching == "sum" else np.where(iou >= THRESHOLDS[0], min(iou.shape) + 1 + iou, 0.0)
+        column = _native.assign_scipy(-gain)
+        rows = np.flatnonzero(column >= 0)
+        matched = iou[rows, column[rows]]
+        return (matched[:, np.newaxis] >= THRESHOLDS).sum(axis=0).astype(float), len(d_box), len(box)
+
+    def _local(self, counts: tuple[Array, int, int]) -> Array:
+        """F1 of one item at each threshold."""
+        matches, predictions, objects = counts
+        if self.like != "sam3":
+            return 2 * matches / max(predictions + objects, 1)
+        precision, recall = matches / (predictions + SMALL), matches / (objects + SMALL)
+        return 2 * precision * recall / (precision + recall + SMALL)
+
+    def _fit(self, counts: tuple[Array, int, int]) -> float:
+        """By which the annotator of an item is chosen."""
+        if not counts[1] and not counts[2]:
+            return np.inf
+        return float(self._local(counts).mean())
+
+    def _columns(self, counts: tuple[Array, int, int]) -> Array:
+        matches, predictions, objects = counts
+        sums = np.zeros(ITEMS + 1)
+        sums[0:10] = matches
+        sums[10:20] = (predictions - matches) if objects else 0.0
+        sums[20:30] = objects - matches
+        sums[30 + (0 if objects and predictions else 1 if predictions else 2 if objects else 3)] = 1
+        if objects and (predictions or self.missed == "zero"):
+            sums[LOCAL], sums[ITEMS] = self._local(counts), 1
+        return sums
+
+
+def _items(pairs: GroundingPairs, least: float) -> Iterator[tuple[list[Shapes] | None, Shapes]]:
+    """Of each item the true objects by annotator (None where the item is left out), and the predictions that count."""
+    truth, found = pairs.rows, pairs.found
+    assert truth is not None
+    rows = len(truth)
+    annotator = factorize(truth["annotator"])[1][0] if "annotator" in truth else np.zeros(rows, dtype=np.int64)
+    exhaustive = truth["exhaustive"] if "exhaustive" in truth else np.ones(rows, dtype=bool)
+    crowd = truth["crowd"] if "crowd" in truth else np.zeros(rows, dtype=bool)
+    people = int(annotator.max()) + 1 if rows else 0
+    enough = found.score >= least if found.scored else np.ones(len(found.score), dtype=bool)
+    boxes, d_boxes = (_extents(side.box) for side in (pairs.true, found))
+    for group, reply in zip(pairs.truth_row.tolist(), pairs.prediction_row.tolist(), strict=True):
+        own = pairs.row_order[pairs.row_begin[group] : pairs.row_begin[group + 1]]
+        if not exhaustive[own].all():
+            yield None, (boxes[:0], None)
+            continue
+        held = np.arange(pairs.true.begin[group], pairs.true.begin[group + 1])
+        held = held[~crowd[pairs.true.row[held]]]
+        who = annotator[pairs.true.row[held]]
+        seen = set(annotator[own].tolist())
+        true = []
+        for person in range(people):
+            if person in seen:
+                of = held[who == person]
+                true.append((boxes[of], None if pairs.true.mask is None else pairs.true.mask[of]))
+        kept = np.zeros(0, dtype=np.int64)
+        if reply >= 0:
+            kept = np.arange(found.begin[reply], found.begin[reply + 1])
+            kept = kept[enough[kept]]
+        yield true, (d_boxes[kept], None if found.mask is None else found.mask[kept])
+
+
+def _extents(corners: Array) -> Array:
+    return np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1)
+
+
+class OfConcepts(Metric):
+    """Base of the metrics of concepts."""
+
+    reference = "SAM 3 99d02f2"
+    local: ClassVar[bool] = False
+
+    like: Preset = ""
+    matching: Assignment = "sum"
+
+    def concept_sum(self) -> ConceptSum:
+        """What is added up."""
+        return ConceptSum(0.5, self.like, self.matching)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self.concept_sum(),)
+
+    def f1(self, totals: TotalsView) -> Floats:
+        """F1 over all objects of items with truth at each threshold; nan without any."""
+        sums = totals[self.concept_sum()]
+        matches, false, missed = sums[:, 0:10], sums[:, 10:20], sums[:, 20:30]
+        if self.like != "sam3":
+            return ratio(2 * matches, 2 * matches + false + missed)
+        precision, recall = matches / (matches + false + SMALL), matches / (matches + missed + SMALL)
+        f1: Floats = 2 * precision * recall / (precision + recall + SMALL)
+        return f1
+
+    def mcc(self, totals: TotalsView) -> Floats:
+        """Matthews correlation of presence; nan where the data hold only items with truth or only items without."""
+        both, false, missed, neither = totals[self.concept_sum()][:, PRESENCE].T
+        margins = (both + false) * (both + missed) * (neither + false) * (neither + missed)
+        part = both * neither - false * missed
+        if self.like == "sam3":
+            return np.asarray(part / (np.sqrt(margins) + 1e-6))
+        value = np.where(margins > 0, part / np.sqrt(np.where(margins > 0, margins, 1.0)), 0.0)
+        return np.where((both + missed > 0) & (neither + false > 0), value, np.nan)
+
+
+class CgF1(OfConcepts):
+    r"""cgF1: how well the objects of phrases are found, times how well their presence is told.
+
+    $\mathrm{cgF1} = \mathrm{MCC} \cdot \frac{1}{10} \sum_t \mathrm{pmF1}_t$
+
+    `like=sam3` keeps the small constants of SAM 3's code (0.99985 for perfect answers) and its 0 where every item has
+    truth. `matching=count` takes as many matches as there can be, not the largest sum of IoU.
+
+    Undefined when there is no item without truth, or none with truth: presence cannot be told then.
+
+    Pros:
+    - A model that sees every phrase in every image does not pass.
+
+    Cons:
+    - A product of two numbers: look at pmf1 and il_mcc to see which one is low.
+    """
+
+    name = "cgf1"
+    title = "cgF1"
+    range = (-1.0, 1.0)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return np.asarray((self.f1(totals) * self.mcc(totals)[:, np.newaxis]).mean(axis=1))
+
+
+class PmF1(OfConcepts):
+    r"""pmF1: F1 over all objects of the items that have truth, the mean over IoU 0.5 to 0.95.
+
+    $\mathrm{pmF1}_t = \frac{2\,\mathrm{TP}_t}{2\,\mathrm{TP}_t + \mathrm{FP}_t + \mathrm{FN}_t}$
+
+    Undefined when no item has truth.
+
+    Pros:
+    - How well objects are found where there are any.
+
+    Cons:
+    - Says nothing of phrases that name nothing.
+    """
+
+    name = "pmf1"
+    title = "pmF1"
+    range = (0.0, 1.0)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return np.asarray(self.f1(totals).mean(axis=1))
+
+
+class PresenceMcc(OfConcepts):
+    r"""IL_MCC: Matthews correlation between whether a phrase has objects in the image and whether any is found.
+
+    $\frac{\mathrm{TP}\,\mathrm{TN} - \mathrm{FP}\,\mathrm{FN}}{\sqrt{P\,P'\,N\,N'}}$
+
+    $P$ and $N$ are the items with and without truth, $P'$ and $N'$ those with and without predictions.
+
+    A model that always finds something, or never anything, scores 0.
+
+    Undefined when there is no item without truth, or none with truth.
+
+    Pros:
+    - Shows whether a model knows when nothing is there.
+
+    Cons:
+    - Where the objects lie does not count.
+    """
+
+    name = "il_mcc"
+    title = "Presence (MCC)"
+    range = (-1.0, 1.0)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return self.mcc(totals)
+
+
+class MacroF1(OfConcepts):
+    r"""Macro F1 of items: the F1 of each item with truth, averaged over items and over IoU 0.5 to 0.95.
+
+    $\frac{1}{10\,N} \sum_t \sum_i \mathrm{F1}_{i,t}$
+
+    Items without any prediction leave the mean, as in SAM 3's code; `missed=zero` keeps them at 0.
+
+    Undefined when no item has truth and predictions.
+
+    Pros:
+    - Items with many objects do not dominate.
+
+    Cons:
+    - By default a model that answers seldom looks better.
+    """
+
+    name = "macro_f1"
+    title = "Macro F1 of items"
+    range = (0.0, 1.0)
+
+    missed: Literal["skip", "zero"] = "skip"
+
+    def concept_sum(self) -> ConceptSum:
+        return ConceptSum(0.5, self.like, self.matching, self.missed)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self.concept_sum()]
+        return ratio(sums[:, LOCAL].mean(axis=1), sums[:, ITEMS])
+
+
+CONCEPTS = (CgF1, PmF1, PresenceMcc, MacroF1)

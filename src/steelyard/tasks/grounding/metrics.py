@@ -1,0 +1,644 @@
+"""Metrics of `grounding`: one box or point for each expression, and sets of boxes that may be empty.
+
+Every metric is a function of sums over expressions. An expression without an answer is wrong in all of them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from steelyard.core.counts import share_text
+from steelyard.core.errors import InvalidSpec
+from steelyard.core.metric import Between, Metric
+from steelyard.core.spec import Range, render_value
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, Sum
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.grounding.overlap import Like, Overlap, Precision
+from steelyard.tasks.grounding.sums import (
+    Boxes,
+    CentreSum,
+    Expressions,
+    HitSum,
+    MaskHits,
+    MaskSum,
+    MaskTargets,
+    Matching,
+    OverlapSum,
+    PointSum,
+    RecallSum,
+    SetSum,
+    Several,
+)
+
+ALL, ANSWERED, TARGET, NONE = (Expressions(of) for of in ("all", "answered", "target", "none"))
+Iou = Annotated[float, Between(0, 1, open_low=True)]
+MOST = 32  # thresholds of a range
+
+
+class MeanOfExpressions(Metric):
+    """Base of metrics that are the mean over expressions of what each scores."""
+
+    range = (0.0, 1.0)
+
+    @abstractmethod
+    def score_sum(self) -> Sum:
+        """What is added up."""
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return self.score_sum(), ALL, ANSWERED
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(totals[self.score_sum()], totals[ALL])
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        """Expressions without an answer, which score 0."""
+        silent, every = int((totals[ALL] - totals[ANSWERED])[0]), int(totals[ALL][0])
+        if not silent:
+            return ()
+        scores = "scores" if silent == 1 else "score"
+        return (f"{share_text(silent, every, 'expression', 'have')} no answer that can be read and {scores} 0.",)
+
+
+class OfOne(MeanOfExpressions):
+    """Base of metrics that compare one object with one."""
+
+    of: Literal["each", "one"] = "each"
+    several: Several = "first"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        return (cls(of="one"),)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return self.score_sum(), Expressions(self.of), ALL, ANSWERED
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(totals[self.score_sum()], totals[Expressions(self.of)])
+
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
+        """Expressions that name several objects or none, where they are left out."""
+        left = float((totals[ALL] - totals[Expressions(self.of)])[0])
+        return left, "expressions that name several objects or none"
+
+
+class Accuracy(OfOne):
+    r"""Accuracy: the share of expressions whose box has at least this IoU with the true one.
+
+    $\mathrm{Acc}@t = \frac{1}{N} \sum_i [\,\mathrm{IoU}(p_i, g_i) \ge t\,]$
+
+    A range such as `acc@0.5:0.95` is the mean over its thresholds. `like` takes the rules of another tool: MDETR
+    compares by generalised IoU, TransVG in single precision after cutting boxes to the image. `several=best` takes the
+    box with the highest IoU where a reply names several, as lmms-eval does; otherwise the one with the highest score
+    counts, or the first.
+
+    Undefined when there is no expression.
+
+    Pros:
+    - What papers on RefCOCO report.
+
+    Cons:
+    - Just above and just below the threshold are worlds apart; tools disagree on boxes near it.
+    """
+
+    name = "acc"
+    title = "Accuracy"
+    at = "iou"
+    aliases = ("accuracy", "precision@1")
+    reference = "lmms-eval 75571cf, MDETR ea09acc, TransVG c862427"
+
+    iou: float | Range = 0.5
+    like: Like = ""
+    overlap: Overlap = "iou"
+    edge: Literal["closed", "open"] = "closed"
+    clip: bool = False
+    precision: Precision = "double"
+
+    def check(self) -> None:
+        values = self.iou.values if isinstance(self.iou, Range) else (self.iou,)
+        if len(values) > MOST or not all(v in Between(0, 1, open_low=True) for v in values):
+            raise InvalidSpec(
+                f"metric 'acc': iou cannot be {render_value(self.iou)}",
+                remedy=f"Give a number above 0 and at most 1, or a range of at most {MOST}: 0.5:0.95.",
+            )
+        if self.like and (self.overlap, self.clip, self.precision) != ("iou", False, "double"):
+            raise InvalidSpec(
+                f"metric 'acc': like={self.like} says how boxes are compared",
+                remedy="Leave out overlap, clip and precision.",
+            )
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        return cls(of="one"), cls(of="one", iou=Range(0.5, 0.95)), cls(of="one", like="mdetr")
+
+    @property
+    def label(self) -> str:
+        """Name the threshold, and what differs from the usual rule."""
+        kind = "GIoU" if self.overlap == "giou" or self.like == "mdetr" else "IoU"
+        parts = [f"Accuracy, {kind} {render_value(self.iou)}"]
+        if self.like:
+            parts.append(f"as {self.like}")
+        if self.several == "best":
+            parts.append("best of several boxes")
+        return ", ".join(parts)
+
+    def hit_sums(self) -> tuple[HitSum, ...]:
+        """The hits at each threshold."""
+        values = self.iou.values if isinstance(self.iou, Range) else (float(self.iou),)
+        settings = (self.like, self.overlap, self.clip, self.precision, self.edge, self.several)
+        return tuple(HitSum(value, *settings) for value in values)
+
+    def score_sum(self) -> Sum:
+        return self.hit_sums()[0]
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return *self.hit_sums(), Expressions(self.of), ALL, ANSWERED
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        hits = np.mean([totals[hits][:, 0] for hits in self.hit_sums()], axis=0)
+        return ratio(hits, totals[Expressions(self.of)])
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+        if isinstance(self.iou, Range):
+            return None
+        return totals[self.hit_sums()[0]][:, 0], totals[Expressions(self.of)]
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        close = int(sum(totals[hits][0, 1] for hits in self.hit_sums()))
+        every = int(totals[ALL][0])
+        share = share_text(close, every, "expression", "are")
+        near = (f"{share} within a millionth of a threshold: other tools may decide them otherwise.",) if close else ()
+        return (*near, *super().notes(totals))
+
+
+class MeanIou(OfOne):
+    r"""Mean IoU: the IoU of the box with the true one, averaged over expressions.
+
+    $\frac{1}{N} \sum_i \mathrm{IoU}(p_i, g_i)$
+
+    Undefined when there is no expression.
+
+    Pros:
+    - No threshold: a better box always counts.
+
+    Cons:
+    - A loose box on the right object and a tight one on its neighbour may score alike.
+    """
+
+    name = "mean_iou"
+    title = "Mean IoU"
+    reference = "lmms-eval 75571cf"
+
+    def score_sum(self) -> Sum:
+        return OverlapSum(self.several)
+
+
+class Share(MeanOfExpressions):
+    """Base of those that are a share of expressions: each is right or wrong."""
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[self.score_sum()], totals[ALL]
+
+
+class Centre(OfOne):
+    r"""Centre accuracy: the share of expressions whose box has its centre in the true box, edges included.
+
+    $\frac{1}{N} \sum_i [\,c(p_i) \in g_i\,]$
+
+    Undefined when there is no expression.
+
+    Pros:
+    - What matters where the box is only a place to click.
+
+    Cons:
+    - Says nothing about the size of the box.
+    """
+
+    name = "centre"
+    title = "Centre in the true box"
+    aliases = ("center", "center_acc", "centre_accuracy")
+    reference = "lmms-eval 75571cf"
+
+    def score_sum(self) -> Sum:
+        return CentreSum(self.several)
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[self.score_sum()], totals[Expressions(self.of)]
+
+
+class OfTargets(Share):
+    """Base of shares of the expressions that name something."""
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return self.score_sum(), ALL, ANSWERED, TARGET
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(*self.proportions(totals))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[self.score_sum()], totals[TARGET]
+
+
+class Pointing(OfTargets):
+    r"""Pointing accuracy: of the expressions that name something, the share whose point lies in a true box.
+
+    $\frac{1}{N} \sum_i [\,d(p_i, g_i) \le \mathrm{tolerance}\,]$
+
+    The first point counts, or the one with the highest score. `tolerance` is in pixels around the box.
+
+    Undefined when no expression names anything.
+
+    Pros:
+    - For models that point or click.
+
+    Cons:
+    - Large objects are easy to hit.
+    """
+
+    name = "pointing"
+    title = "Point in the true box"
+    aliases = ("pointing_game",)
+
+    tolerance: Annotated[float, Between(0, 1e6)] = 0.0
+
+    def score_sum(self) -> Sum:
+        return PointSum(float(self.tolerance))
+
+
+class Recall(OfTargets):
+    r"""Recall at k: of the expressions that name something, the share of which one of the first k boxes is a hit.
+
+    $\frac{1}{N} \sum_i [\,\exists j \le k, g \in G_i: \mathrm{IoU}(p_{ij}, g) \ge t\,]$
+
+    Boxes are ranked by score, else as given. Where an expression names several objects, `boxes=any` takes a hit of any
+    of them and `boxes=merged` compares with the box around all of them: papers on Flickr30k Entities use both, so there
+    is no default. `recall@0` takes all boxes: the upper bound.
+
+    Undefined when no expression names anything.
+
+    Pros:
+    - Shows whether the right box is among the candidates.
+
+    Cons:
+    - The two protocols differ by several points.
+    """
+
+    name = "recall"
+    title = "Recall at k"
+    at = "k"
+    reference = "MDETR ea09acc"
+
+    k: Annotated[int, Between(0, 100_000, whole=True)] = 1
+    iou: Iou = 0.5
+    boxes: Boxes = "any"
+
+    @property
+    def label(self) -> str:
+        """Name k and the protocol."""
+        name = f"Recall at {self.k}" if self.k else "Recall of all boxes"
+        return f"{name}, {'merged boxes' if self.boxes == 'merged' else 'any box'}"
+
+    def score_sum(self) -> Sum:
+        return RecallSum(self.k, float(self.iou), self.boxes)
+
+
+class Answered(Share):
+    r"""Answered: the share of expressions with an answer that can be read, "nothing there" included.
+
+    $\frac{1}{N} \sum_i [\,r_i \text{ is readable}\,]$
+
+    Undefined when there is no expression.
+
+    Pros:
+    - Tells an instrument that does not answer from one that is wrong.
+
+    Cons:
+    - Says nothing about what is answered.
+    """
+
+    name = "answered"
+    title = "Answered"
+
+    def score_sum(self) -> Sum:
+        return ANSWERED
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        return ()
+
+
+class OfSets(MeanOfExpressions):
+    """Base of metrics of sets of boxes: those with enough score, matched one to one."""
+
+    column: ClassVar[int] = 0
+
+    iou: Iou = 0.5
+    score: Annotated[float, Between(-1e300, 1e300)] = 0.5
+    overlap: Overlap = "iou"
+    matching: Matching = "optimal"
+
+    def score_sum(self) -> Sum:
+        return SetSum(float(self.iou), float(self.score), self.overlap, self.matching)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(totals[self.score_sum()][:, self.column], totals[ALL])
+
+
+class ExactSet(OfSets):
+    r"""Exact sets: the share of expressions whose boxes match the true ones one to one, with none left over.
+
+    $\frac{1}{N} \sum_i [\,\mathrm{F1}_i = 1\,]$
+
+    None for none is right. Boxes with a score below `score` are left out; `matching=greedy` with `overlap=giou` and
+    `score=0.7` is gRefCOCO's rule, its "Pr@(F1=1, IoU≥0.5)".
+
+    Undefined when there is no expression.
+
+    Pros:
+    - Strict: an invented box counts as much as a missed one.
+
+    Cons:
+    - One box of ten that is wrong is as bad as ten.
+    """
+
+    name = "exact_set"
+    title = "Exact sets of boxes"
+    reference = "gRefCOCO 41a8f00"
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[self.score_sum()][:, 0], totals[ALL]
+
+
+class SetF1(OfSets):
+    r"""Set F1: the F1 of the boxes of each expression, averaged over expressions.
+
+    $\frac{1}{N} \sum_i \frac{2\,\mathrm{TP}_i}{2\,\mathrm{TP}_i + \mathrm{FP}_i + \mathrm{FN}_i}$
+
+    None for none is 1, and an expression without an answer is 0.
+
+    Undefined when there is no expression.
+
+    Pros:
+    - Half right counts half.
+
+    Cons:
+    - Expressions with few and with many objects weigh the same.
+    """
+
+    name = "set_f1"
+    title = "F1 of sets of boxes"
+    column = 1
+
+
+class Presence(OfSets):
+    """Base of accuracies of presence: of the expressions of one kind, the share whose answer says so."""
+
+    kind: ClassVar[Expressions] = NONE
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return self.score_sum(), ALL, ANSWERED, self.kind
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(totals[self.score_sum()][:, self.column], totals[self.kind])
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[self.score_sum()][:, self.column], totals[self.kind]
+
+
+class NoneAccuracy(Presence):
+    r"""No-target accuracy: of the expressions that name nothing, the share answered with nothing.
+
+    $\mathrm{N\text{-}acc} = \frac{\mathrm{TP}}{\mathrm{TP} + \mathrm{FN}}$
+
+    A reply that cannot be read is not such an answer.
+
+    Undefined when every expression names something.
+
+    Pros:
+    - Shows whether a model knows when nothing is there.
+
+    Cons:
+    - A model that never answers with a box is perfect: read it beside t_acc.
+    """
+
+    name = "n_acc"
+    title = "No-target accuracy"
+    reference = "gRefCOCO 41a8f00"
+    column = 5
+
+
+class TargetAccuracy(Presence):
+    r"""Target accuracy: of the expressions that name something, the share answered with a box.
+
+    $\mathrm{T\text{-}acc} = \frac{\mathrm{TN}}{\mathrm{TN} + \mathrm{FP}}$
+
+    Undefined when every expression names nothing.
+
+    Pros:
+    - The other half of n_acc.
+
+    Cons:
+    - Where the box lies does not count.
+    """
+
+    name = "t_acc"
+    title = "Target accuracy"
+    reference = "gRefCOCO 41a8f00"
+    column = 6
+    kind = TARGET
+
+
+class BoxRatio(OfSets):
+    """Base of precision, recall and F1 over the boxes of all expressions."""
+
+    counted: ClassVar[tuple[int, ...]] = ()  # columns of the sums whose total is the denominator
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self.score_sum()]
+        return ratio(len(self.counted) * sums[:, 2], sum(sums[:, column] for column in self.counted))
+
+
+class BoxPrecision(BoxRatio):
+    r"""Box precision: the share of found boxes that match a true one of their expression.
+
+    $\frac{\mathrm{TP}}{\mathrm{TP} + \mathrm{FP}}$
+
+    Undefined when no box is found.
+
+    Pros:
+    - Counts boxes, not expressions.
+
+    Cons:
+    - Expressions with many boxes dominate.
+    """
+
+    name = "box_precision"
+    title = "Precision of boxes"
+    counted = (3,)
+
+
+class BoxRecall(BoxRatio):
+    r"""Box recall: the share of true boxes that a found one of their expression matches.
+
+    $\frac{\mathrm{TP}}{\mathrm{TP} + \mathrm{FN}}$
+
+    Undefined when no expression names anything.
+
+    Pros:
+    - Counts boxes, not expressions.
+
+    Cons:
+    - Expressions with many boxes dominate.
+    """
+
+    name = "box_recall"
+    title = "Recall of boxes"
+    counted = (4,)
+
+
+class BoxF1(BoxRatio):
+    r"""Box F1: precision and recall of boxes over all expressions, in one number.
+
+    $\frac{2\,\mathrm{TP}}{2\,\mathrm{TP} + \mathrm{FP} + \mathrm{FN}}$
+
+    Undefined when neither side has a box.
+
+    Pros:
+    - Counts boxes, not expressions.
+
+    Cons:
+    - Expressions with many boxes dominate.
+    """
+
+    name = "box_f1"
+    title = "F1 of boxes"
+    counted = (3, 4)
+
+
+class OfMasks(Metric):
+    """Base of metrics of masks: those of an expression are united."""
+
+    range = (0.0, 1.0)
+
+    of: Literal["all", "target"] = "all"
+    no_target: Literal["mask", "head"] = "mask"
+
+    @property
+    def label(self) -> str:
+        """Say when expressions that name nothing are left out."""
+        return self.title if self.of == "all" else f"{self.title}, of expressions with a target"
+
+    def mask_sum(self) -> MaskSum:
+        """What is added up."""
+        return MaskSum(self.no_target)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return self.mask_sum(), self.target_sum(), ALL, TARGET
+
+    def target_sum(self) -> MaskTargets:
+        """The same of expressions that name something."""
+        return MaskTargets(self.no_target)
+
+    def sums(self, totals: TotalsView) -> Floats:
+        """Intersection, union and IoU of the expressions that count."""
+        sums: Floats = totals[self.mask_sum() if self.of == "all" else self.target_sum()]
+        return sums
+
+
+class OverallIou(OfMasks):
+    r"""Overall IoU: pixels of all intersections by pixels of all unions.
+
+    $\mathrm{oIoU} = \frac{\sum_i |P_i \cap T_i|}{\sum_i |P_i \cup T_i|}$
+
+    LISA and ReLA call it cIoU. Where nothing is there, what a model marks adds to the union. With `no_target=head`, the
+    column `none` of the predictions decides whether the model says that nothing is there, as in ReLA.
+
+    Undefined when there is no pixel on either side.
+
+    Pros:
+    - What papers on RefCOCO report.
+
+    Cons:
+    - Large objects decide it.
+    """
+
+    name = "oiou"
+    title = "Overall IoU of masks"
+    aliases = ("ciou", "overall_iou")
+    reference = "ReLA 3ca9551, LISA 3cb2d43"
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = self.sums(totals)
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+class MeanMaskIou(OfMasks):
+    r"""Mean IoU of masks: the IoU of each expression, averaged.
+
+    $\mathrm{mIoU} = \frac{1}{N} \sum_i \frac{|P_i \cap T_i|}{|P_i \cup T_i|}$
+
+    LISA and ReLA call it gIoU. Where nothing is there, an empty mask scores 1 and any other 0.
+
+    Undefined when there is no expression.
+
+    Pros:
+    - Small objects weigh as much as large ones.
+
+    Cons:
+    - Expressions that name nothing score 0 or 1 only, and may dominate.
+    """
+
+    name = "miou"
+    title = "Mean IoU of masks"
+    aliases = ("giou",)
+    reference = "ReLA 3ca9551, LISA 3cb2d43"
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(self.sums(totals)[:, 2], totals[ALL if self.of == "all" else TARGET])
+
+
+class MaskPrecision(Metric):
+    r"""Precision of masks: of the expressions that name something, the share whose mask reaches an IoU.
+
+    $\mathrm{P}@t = \frac{1}{N} \sum_i [\,\mathrm{IoU}_i \ge t\,]$
+
+    Undefined when every expression names nothing.
+
+    Pros:
+    - Shows how many masks are good, not only how good they are on average.
+
+    Cons:
+    - Just above and just below the threshold are worlds apart.
+    """
+
+    name = "p"
+    title = "Precision of masks"
+    range = (0.0, 1.0)
+    at = "iou"
+    aliases = ("pr",)
+    reference = "ReLA 3ca9551"
+
+    iou: Iou = 0.5
+    no_target: Literal["mask", "head"] = "mask"
+
+    @property
+    def label(self) -> str:
+        """Name the threshold."""
+        return f"Masks of IoU {render_value(self.iou)} or more"
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return MaskHits(float(self.iou), self.no_target), TARGET
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(*self.proportions(totals))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[MaskHits(float(self.iou), self.no_target)], totals[TARGET]
+
+
+METRICS = (
+    Accuracy, MeanIou, Centre, Pointing, Recall, Answered, ExactSet, SetF1, NoneAccuracy, TargetAccuracy, BoxPrecision,
+    BoxRecall, BoxF1, OverallIou, MeanMaskIou, MaskPrecision,
+)  # fmt: skip

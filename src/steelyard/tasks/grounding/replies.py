@@ -1,0 +1,140 @@
+"""Replies of models, read as boxes or points, and the coordinate space that they are given in.
+
+A reply is read as written: JSON (`[x, y, x, y]`, lists of them, objects with `bbox_2d`, `box_2d`, `bbox`, `box`,
+`point_2d` or `point`), lists of four numbers in a text, `(x,y),(x,y)`, or `<loc0213>` tokens. Other numbers of a text
+are never taken for coordinates. `null`, `[]` and `"none"` say that nothing is there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.errors import InvalidSetting
+from steelyard.core.frozen import Frozen
+from steelyard.core.records import Array
+
+KEYS = ("bbox_2d", "box_2d", "bbox", "box", "point_2d", "point")
+NOTHING = ("none", "null", "nothing", "no object", "not found")
+ORDERS = {"xyxy": (0, 1, 2, 3), "yxyx": (1, 0, 3, 2), "xywh": (0, 1, 2, 3)}
+SCALES = ("1", "100", "999", "1000", "1023", "1024")
+SPACES = ("pixels", "shown", *SCALES)
+PADS = ("centre", "corner")
+LONGEST = 1 << 16  # characters of a reply that are looked at
+MOST = 1000  # boxes of a reply
+
+_NUMBER = r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
+_LIST = re.compile(rf"[\[(]\s*({_NUMBER}(?:\s*,\s*{_NUMBER}){{3}})\s*[\])]")
+_CORNERS = re.compile(rf"\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)\s*,?\s*\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)")
+_TOKENS = re.compile(r"<loc(\d{4})><loc(\d{4})><loc(\d{4})><loc(\d{4})>")
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+
+
+class Reply(Frozen):
+    """What a reply says: `ok` with boxes of four numbers or points of two, in its own space, or why it is not read."""
+
+    outcome: str
+    boxes: tuple[tuple[float, ...], ...] = ()
+    scores: tuple[float, ...] = ()
+
+
+UNREADABLE = Reply("unreadable")
+
+
+def read_reply(text: str) -> Reply:
+    """The boxes or points of a reply, in the order in which it names them."""
+    text = text[:LONGEST].strip()
+    fenced = _FENCE.search(text)
+    plain = (fenced.group(1) if fenced else text).strip()
+    if plain.lower().rstrip(".") in NOTHING:
+        return Reply("ok")
+    if plain[:1] in "[{n":
+        try:
+            return _read_value(json.loads(plain))
+        except (ValueError, RecursionError):
+            pass
+    tokens = [tuple(map(float, match)) for match in _TOKENS.findall(text)]
+    if tokens:
+        return _reply(tokens)
+    corners = [tuple(map(float, match)) for match in _CORNERS.findall(text)]
+    lists = [tuple(map(float, match.split(","))) for match in _LIST.findall(text)]
+    return _reply(corners or lists) if corners or lists else UNREADABLE
+
+
+def _read_value(value: Any) -> Reply:
+    """A value of JSON: nothing, one box, or a list of boxes."""
+    if value is None or value == []:
+        return Reply("ok")
+    if isinstance(value, str):
+        return Reply("ok") if value.strip().lower() in NOTHING else UNREADABLE
+    if isinstance(value, Mapping) or _is_numbers(value):
+        value = [value]
+    if not isinstance(value, list):
+        return UNREADABLE
+    boxes, scores = [], []
+    for entry in value:
+        held = next((entry[key] for key in KEYS if key in entry), None) if isinstance(entry, Mapping) else entry
+        if held is None or not _is_numbers(held):
+            return UNREADABLE
+        boxes.append(tuple(map(float, held)))
+        score = entry.get("score") if isinstance(entry, Mapping) else None
+        scores.append(float(score) if isinstance(score, int | float) and not isinstance(score, bool) else np.nan)
+    return _reply(boxes, scores)
+
+
+def _is_numbers(value: Any) -> bool:
+    numbers = isinstance(value, list | tuple) and len(value) in (2, 4)
+    return numbers and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+
+
+def _reply(boxes: list[tuple[float, ...]], scores: list[float] | None = None) -> Reply:
+    if len(boxes) > MOST or len({len(box) for box in boxes}) != 1 or not np.isfinite(boxes).all():
+        return UNREADABLE
+    return Reply("ok", tuple(boxes), tuple(scores or [np.nan] * len(boxes)))
+
+
+def check_space(space: str) -> None:
+    """Raise where a coordinate space is not known."""
+    pad, colon, scale = space.rpartition(":")
+    square, _, place = pad.partition(":")
+    if space in SPACES or (colon and square == "square" and place in PADS and scale in SPACES):
+        return
+    raise InvalidSetting(
+        f"option coordinates: '{space}' is not a known space",
+        remedy=f"Choose one of {', '.join(SPACES)}, or square:centre:1 and the like where images were padded.",
+    )
+
+
+def to_pixels(numbers: Array, space: str, size: Array, shown: Array | None = None) -> Array:
+    """Boxes or points (n, 4 or 2), x before y, as pixels of images whose width and height are `size` (n, 2).
+
+    `shown` is the size of the image as the model saw it, which the space `shown` needs.
+    """
+    sides = numbers.shape[1] // 2
+    pad, _, scale = space.rpartition(":")
+    if scale == "pixels" and not pad:
+        return numbers
+    extent = np.broadcast_to(size.max(axis=1, keepdims=True), size.shape) if pad else size
+    if scale == "shown":
+        assert shown is not None
+        factor = size / shown
+    elif scale == "pixels":
+        factor = np.ones_like(size)
+    else:
+        factor = extent / float(scale)
+    placed = numbers * np.tile(factor, sides)
+    if pad.endswith("centre"):
+        placed = placed - np.tile((extent - size) / 2, sides)
+    return placed
+
+
+def to_corners(numbers: Array, order: str) -> Array:
+    """Boxes as x1, y1, x2, y2; points as x, y."""
+    if numbers.shape[1] == 2:
+        return numbers[:, ::-1] if order == "yxyx" else numbers
+    boxes = numbers[:, list(ORDERS[order])]
+    return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1) if order == "xywh" else boxes

@@ -1,0 +1,381 @@
+"""Task `grounding`: goldens of the references that the catalogue names, replies and bad input by hand.
+
+tests/goldens/grounding.json was made by the references themselves; it says which, and at which commits.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.paths import TESTS
+from support.refusal import check_names, refuses
+
+import steelyard as sy
+from steelyard.tasks.grounding.overlap import RULES, Rule, overlaps
+from steelyard.tasks.grounding.replies import read_reply, to_corners, to_pixels
+
+GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "grounding.json").read_text(encoding="utf-8"))
+NOWHERE = (float("nan"),) * 4
+Side = dict[str, list[Any]]
+
+
+def scores(truth: Any, predictions: Any, *metrics: str, **settings: Any) -> list[float]:
+    report = sy.evaluate("grounding", truth, predictions, list(metrics), confidence=None, **settings)
+    return [report[metric].value for metric in metrics]
+
+
+def side(rows: list[tuple[Any, ...]], *names: str) -> Side:
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def extents(corners: list[float]) -> tuple[float, ...]:
+    x1, y1, x2, y2 = corners
+    return x1, y1, x2 - x1, y2 - y1
+
+
+BOXED = ("image", "expression", "x", "y", "w", "h")
+
+
+def one_box() -> tuple[Side, Side]:
+    rows = GOLDENS["one_box"]["rows"]
+    truth = [(r["id"], r["id"], *extents(r["truth"]), r["width"], r["height"]) for r in rows]
+    found = [(r["id"], r["id"], *extents(r["prediction"])) for r in rows]
+    return side(truth, *BOXED, "width", "height"), side(found, *BOXED)
+
+
+def test_one_box_as_its_references() -> None:
+    expected = GOLDENS["one_box"]["expected"]
+    lmms, mdetr = expected["lmms-eval refcoco_bbox_rec"], expected["MDETR RefExpEvaluator"]
+    transvg = expected["TransVG eval_val (float32, corners clipped to the image)"]
+    names = ("acc@0.1", "acc@0.3", "acc@0.5", "acc@0.7", "acc@0.9", "mean_iou")
+    assert scores(*one_box(), *names) == [
+        *(lmms[f"ACC@{t}"] for t in ("0.1", "0.3", "0.5", "0.7", "0.9")),
+        pytest.approx(lmms["IoU"], rel=1e-15),
+    ]
+    accuracy, other, single = scores(*one_box(), "acc@0.5(like=mdetr)", "acc@0.5(like=transvg)", "acc(edge=open)")
+    assert accuracy == mdetr["precision@1"]
+    assert other == pytest.approx(transvg["accuracy"], abs=1e-6)
+    assert single == 53 / 60  # by hand: two boxes of the 60 reach 0.5 exactly
+    # lmms-eval takes "no answer" for a box in the corner, whose centre lies in a truth that begins there.
+    assert scores(*one_box(), "centre") == pytest.approx([lmms["Center_ACC"] - 1 / 60])
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "key"),
+    [
+        (Rule(), "lmms-eval refcoco_bbox_rec", "iou"),
+        (RULES["vlmevalkit"], "VLMEvalKit (its IoU, boxes given in pixels)", "iou"),
+        (RULES["mdetr"], "MDETR RefExpEvaluator", "giou"),
+        (RULES["qwen-vl"], "MDETR RefExpEvaluator", "iou_float32"),
+        (RULES["transvg"], "TransVG eval_val (float32, corners clipped to the image)", "iou"),
+    ],
+)
+def test_overlaps_of_each_rule(rule: Rule, name: str, key: str) -> None:
+    rows = GOLDENS["one_box"]["rows"]
+    boxes = (np.array([row[side] for row in rows], dtype=float) for side in ("prediction", "truth"))
+    size = np.array([(row["width"], row["height"]) for row in rows], dtype=float)
+    assert overlaps(*boxes, size, rule).tolist() == GOLDENS["one_box"]["expected"][name][key]
+
+
+def test_rules_near_the_threshold() -> None:
+    """By hand: OFA adds 1e-6 to the union, and MAttNet's intersection must be wider and higher than one pixel."""
+    small = np.array([[0.0, 0, 1, 1]]), np.array([[0.0, 0, 1, 2]])
+    assert overlaps(*small, np.ones((1, 2)), RULES["ofa"])[0] < 0.5
+    assert overlaps(*small, np.ones((1, 2)), RULES["mattnet"])[0] == 0
+    assert overlaps(*small, np.ones((1, 2)), Rule())[0] == 0.5
+    assert overlaps(small[0] * 30, small[1] * 30, np.ones((1, 2)), RULES["ofa"])[0] == 0.5
+
+
+def test_sets_as_grefcoco() -> None:
+    part = GOLDENS["several_boxes"]
+    truth = [(r["expression"], r["expression"], *(r["box_xywh"] or NOWHERE)) for r in part["truth"]]
+    found = [
+        (int(name), int(name), *extents(box), score)
+        for name, reply in part["predictions"].items()
+        for box, score in zip(reply["boxes"], reply["scores"], strict=True)
+    ]
+    settings = "(score=0.7, overlap=giou, matching=greedy)"
+    values = scores(
+        side(truth, *BOXED),
+        side(found, *BOXED, "score"),
+        *(name + settings for name in ("exact_set", "t_acc", "n_acc")),
+    )
+    expected = next(iter(part["expected"].values()))
+    assert values == [expected["F1_score"], expected["T_acc"], expected["N_acc"]]
+
+
+def masks() -> tuple[Side, Side]:
+    rows = GOLDENS["masks"]["rows"]
+    sides = [
+        [(r["id"], r["id"], np.array([list(map(int, line)) for line in r[name]], dtype=np.uint8)) for r in rows]
+        for name in ("truth", "prediction")
+    ]
+    truth, found = (side(own, "image", "expression", "mask") for own in sides)
+    return truth, {**found, "none": [bool(r["said_no_target"]) for r in rows]}
+
+
+def test_masks_as_rela_and_lisa() -> None:
+    expected = GOLDENS["masks"]["expected"]
+    names = ("miou", "oiou", "p@0.7", "p@0.8", "p@0.9")
+    for head, key in (("", "ReLA ReferEvaluator, no-target where the mask is empty"), ("head", "ReLA ReferEvaluator, no-target by its head")):  # fmt: skip
+        specs = [f"{name}(no_target=head)" if head else name for name in names]
+        reference = [expected[key][name] / 100 for name in ("gIoU", "cIoU", "Pr@0.7", "Pr@0.8", "Pr@0.9")]
+        assert scores(*masks(), *specs) == pytest.approx(reference, rel=1e-12)
+    lisa, hand = expected["LISA validate (its formula, float32)"], expected["by hand: expressions with a target"]
+    assert scores(*masks(), "giou", "ciou") == pytest.approx([lisa["giou"], lisa["ciou"]], abs=1e-6)
+    specs = ("oiou(of=target)", "miou(of=target)", "p@0.5", "p@0.6", "p@0.7", "p@0.8", "p@0.9")
+    names = ("oiou", "miou", "p@0.5", "p@0.6", "p@0.7", "p@0.8", "p@0.9")
+    assert scores(*masks(), *specs) == pytest.approx([hand[name] for name in names], rel=1e-12)
+
+
+@pytest.fixture
+def flickr(tmp_path: Path) -> tuple[Path, Path]:
+    """The phrases of the goldens in the files of Flickr30k Entities."""
+    part, folder = GOLDENS["phrases"], tmp_path / "flickr"
+    for name in ("Sentences", "Annotations"):
+        (folder / name).mkdir(parents=True)
+    for image, boxes in part["boxes"].items():
+        (folder / "Sentences" / f"{image}.txt").write_text("\n".join(part["sentences"][image]) + "\n")
+        objects = "".join(
+            f"<object><name>{name}</name><bndbox><xmin>{b[0]}</xmin><ymin>{b[1]}</ymin><xmax>{b[2]}</xmax>"
+            f"<ymax>{b[3]}</ymax></bndbox></object>"
+            for name, several in boxes.items()
+            for b in several
+        )
+        size = "<size><width>320</width><height>240</height></size>"
+        (folder / "Annotations" / f"{image}.xml").write_text(f"<annotation>{size}{objects}</annotation>")
+    (tmp_path / "found.json").write_text(json.dumps(part["predictions"]))
+    return folder, tmp_path / "found.json"
+
+
+def test_phrases_as_mdetr(flickr: tuple[Path, Path]) -> None:
+    expected = GOLDENS["phrases"]["expected"]
+    for protocol, key in (("any", "MDETR any box"), ("merged", "MDETR merged boxes")):
+        specs = [f"recall@{k}(boxes={protocol})" for k in (1, 5, 10, 0)]
+        assert scores(*flickr, *specs) == [expected[key][k]["all"] for k in ("1", "5", "10", "all")]
+
+
+def concept_sides(part: dict[str, Any], people: int) -> tuple[Side, Side]:
+    rows = [
+        (image, "p", *(box[:4]), f"a{who}", len(box) > 4, exhaustive[who])
+        for who, truth in enumerate((part["truth"], part.get("second"))[:people])
+        for image, exhaustive in part["prompts"]
+        for box in truth.get(str(image)) or [NOWHERE]
+    ]
+    found = [(image, "p", *box, score) for image, box, score in part["predictions"]]
+    return side(rows, *BOXED, "annotator", "crowd", "exhaustive"), side(found, *BOXED, "score")
+
+
+CONCEPTS = [(name, who) for name, part in GOLDENS["concepts"].items() for who in part["expected"] if "masks" not in who]
+
+
+@pytest.mark.parametrize(("name", "who"), CONCEPTS)
+def test_concepts_as_sam3(name: str, who: str) -> None:
+    part = GOLDENS["concepts"][name]
+    specs = [f"{metric}(like=sam3)" for metric in ("cgf1", "pmf1", "il_mcc", "macro_f1")]
+    keys = ("cgF1", "positive_micro_F1", "IL_MCC", "positive_macro_F1")
+    values = scores(*concept_sides(part, 2 if "two" in who else 1), *specs)
+    assert values == pytest.approx([part["expected"][who][key] for key in keys], rel=1e-14)
+
+
+def test_concepts_without_small_constants() -> None:
+    """By hand: 1 for perfect answers, undefined where nothing tells whether presence is known, more matches by number."""
+    parts = GOLDENS["concepts"]
+    assert scores(*concept_sides(parts["perfect"], 1), "cgf1", "pmf1", "il_mcc", "macro_f1") == [1, 1, 1, 1]
+    assert np.isnan(scores(*concept_sides(parts["no_negative"], 1), "cgf1", "il_mcc")).all()
+    assert scores(*concept_sides(parts["missed_prompt"], 1), "macro_f1", "macro_f1(missed=zero)") == [1, 0.5]
+    # One pair has IoU 0.8 (seven thresholds up to it), one object and one prediction of two are left.
+    assert scores(*concept_sides(parts["sum_trap"], 1), "pmf1(matching=count)") == [pytest.approx(0.5 * 7 / 10)]
+
+
+def test_concepts_from_files(tmp_path: Path) -> None:
+    part = GOLDENS["concepts"]["drawn"]
+    paths = []
+    for who, truth in enumerate((part["truth"], part["second"])):
+        images = [
+            {"id": i, "width": 1024, "height": 128, "text_input": "cup", "is_instance_exhaustive": exhaustive[who]}
+            for i, exhaustive in part["prompts"]
+        ]
+        boxes = [{"image_id": int(i), "bbox": box, "iscrowd": 0} for i, own in truth.items() for box in own]
+        paths.append(tmp_path / f"gold_{who}.json")
+        paths[who].write_text(json.dumps({"images": images, "annotations": boxes}))
+    found = tmp_path / "found.json"
+    found.write_text(json.dumps([{"image_id": i, "bbox": box, "score": s} for i, box, s in part["predictions"]]))
+    for truth, key in ((paths[0], "one annotator"), ([str(path) for path in paths], "two annotators (oracle)")):
+        assert scores(truth, found, "cgf1(like=sam3)") == pytest.approx([part["expected"][key]["cgF1"]], rel=1e-14)
+    report = sy.evaluate("grounding", paths[0], found, confidence=None)
+    assert list(report.scores) == ["cgf1", "pmf1", "il_mcc", "macro_f1"]
+
+
+# --- replies: what each text of the goldens says, by hand -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "boxes"),
+    [
+        ('[{"bbox_2d": [100, 100, 200, 200], "label": "cup"}]', [(100, 100, 200, 200)]),
+        ("[0.15625, 0.2083, 0.3125, 0.4167]", [(0.15625, 0.2083, 0.3125, 0.4167)]),
+        ("(156,208),(312,416)", [(156, 208, 312, 416)]),
+        ("<ref>cup</ref><box>(156,208),(312,416)</box>", [(156, 208, 312, 416)]),
+        ('[{"box_2d": [208, 156, 417, 313]}]', [(208, 156, 417, 313)]),
+        ("<loc0213><loc0160><loc0427><loc0320> cup", [(213, 160, 427, 320)]),
+        ("[100, 100, 200, 200] or rather [300, 300, 400, 400]", [(100, 100, 200, 200), (300, 300, 400, 400)]),
+        ('```json\n{"point_2d": [5, 6.5]}\n```', [(5, 6.5)]),
+        ("null", []),
+        ("[]", []),
+        ("None.", []),
+    ],
+)
+def test_replies_that_are_read(text: str, boxes: list[tuple[float, ...]]) -> None:
+    reply = read_reply(text)
+    assert (reply.outcome, list(reply.boxes)) == ("ok", boxes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The box is at 12, 3 and 4 o'clock; I am 90 % sure.",
+        "I cannot see it.",
+        "",
+        '[{"label": "cup"}]',
+        "[1, 2, 3]",
+        '[{"bbox": [1, 2, 3, "4"]}]',
+        "[[1, 2, 3, 4], [5, 6]]",
+        "[1, 2, 3, 1e999]",
+        "[" * 5000,
+    ],
+)
+def test_replies_that_are_not_read(text: str) -> None:
+    assert read_reply(text).outcome == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("space", "numbers", "pixels"),
+    [
+        ("pixels", (100, 100, 200, 200), (100, 100, 200, 200)),
+        ("1", (0.15625, 0.25, 0.3125, 0.5), (100, 120, 200, 240)),
+        ("100", (10, 10), (64, 48)),
+        ("1000", (156.25, 250, 312.5, 500), (100, 120, 200, 240)),
+        ("1024", (160, 256, 320, 512), (100, 120, 200, 240)),
+        ("shown", (50, 60, 100, 120), (100, 120, 200, 240)),
+        ("square:corner:1", (0.5, 0.5), (320, 320)),
+        ("square:centre:1", (0.5, 0.5), (320, 240)),
+    ],
+)
+def test_coordinate_spaces(space: str, numbers: tuple[float, ...], pixels: tuple[float, ...]) -> None:
+    """By hand, for an image of 640 × 480 that was shown at 320 × 240."""
+    size, shown = np.array([[640.0, 480]]), np.array([[320.0, 240]])
+    assert to_pixels(np.array([numbers], dtype=float), space, size, shown).tolist() == [list(pixels)]
+
+
+def test_orders_of_a_box() -> None:
+    box = np.array([[1.0, 2, 3, 5]])
+    assert [to_corners(box, order).tolist() for order in ("xyxy", "yxyx", "xywh")] == [
+        [[1, 2, 3, 5]], [[2, 1, 5, 3]], [[1, 2, 4, 7]],
+    ]  # fmt: skip
+
+
+TRUTH = {"image": ["a", "a", "b"], "expression": ["x", "y", "z"], "x": [100, 0, 10], "y": [100, 0, 10],
+         "w": [100, 64, 20], "h": [100, 48, 20], "width": [640] * 3, "height": [480] * 3}  # fmt: skip
+
+
+def replies(*texts: str) -> Side:
+    return {"image": ["a", "a", "b"], "expression": ["x", "y", "z"], "reply": list(texts)}
+
+
+def test_replies_in_their_declared_space() -> None:
+    said = replies(
+        '[{"box_2d": [208.33333333333334, 156.25, 416.6666666666667, 312.5]}]', "I cannot see it.", "[10, 10, 9, 30]"
+    )
+    values = scores(TRUTH, said, "acc@0.5", "answered", "centre", options={"coordinates": "1000", "order": "yxyx"})
+    assert values == pytest.approx([1 / 3, 1 / 3, 1 / 3])
+    assert scores(TRUTH, said, "acc@0.5", "answered") == [0, pytest.approx(1 / 3)]  # as pixels: read, and elsewhere
+
+
+def test_a_reply_outside_its_image_is_wrong() -> None:
+    said = replies("[100, 100, 200, 200]", "[-1, -1, 64, 48]", "[10, 10, 700, 30]")
+    assert scores(TRUTH, said, "answered", "acc@0.5") == pytest.approx([2 / 3, 2 / 3])
+
+
+def test_several_boxes_of_a_reply() -> None:
+    said = replies("[300, 300, 400, 400] [100, 100, 200, 200]", "[0, 0, 64, 48]", "null")
+    assert scores(TRUTH, said, "acc@0.5", "acc@0.5(several=best)", "answered") == pytest.approx([1 / 3, 2 / 3, 1])
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "truth", "found", "options"),
+    [
+        ("E-conflict", {**TRUTH, "expression": ["x", "x", "z"]}, {k: v[::2] for k, v in TRUTH.items()}, {}),
+        ("E-missing-column", {k: v for k, v in TRUTH.items() if k != "width"}, replies(*["[1, 2, 3, 4]"] * 3), {"coordinates": "1000"}),
+        ("E-out-of-range", {**TRUTH, "w": [0, 64, 20]}, TRUTH, {}),
+        ("E-out-of-range", {**TRUTH, "x": [650, 0, 10]}, TRUTH, {}),
+        ("E-out-of-range", {**TRUTH, "x": [float("nan"), 0, 10]}, TRUTH, {}),
+        ("E-conflict", TRUTH, {k: [*v, v[0]] for k, v in replies("[1, 2, 3, 4]", "null", "null").items()} | {"reply": ["[1, 2, 3, 4]", "null", "null", "null"]}, {}),
+        ("E-unmatched", TRUTH, {**TRUTH, "expression": ["x", "y", "other"]}, {}),
+        ("E-invalid-setting", TRUTH, TRUTH, {"coordinates": "999999"}),
+        ("E-incompatible", {**TRUTH, "text": ["a", "b", "c"]}, {**TRUTH, "text": ["a", "b", "d"]}, {}),
+        ("E-missing-column", TRUTH, {"image": ["a"], "expression": ["x"]}, {}),
+    ],
+)  # fmt: skip
+def test_bad_input(code: str, truth: Side, found: Side, options: dict[str, str]) -> None:
+    with refuses(code):
+        scores(truth, found, "acc@0.5", options=options)
+
+
+def test_a_pickle_with_code_is_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "instances.json").write_text(json.dumps({"images": [], "annotations": []}))
+    (tmp_path / "refs(unc).p").write_bytes(pickle.dumps(Path("never")))
+    with refuses("E-unsupported"):
+        scores(tmp_path, TRUTH, "acc@0.5")
+
+
+def test_references_of_refcoco(tmp_path: Path) -> None:
+    """By hand: two sentences of one object and one that names nothing."""
+    images = [{"id": 7, "width": 640, "height": 480}]
+    (tmp_path / "instances.json").write_text(
+        json.dumps({"images": images, "annotations": [{"id": 1, "bbox": [100, 100, 100, 100]}]})
+    )
+    sentences = [{"sent_id": 1, "sent": "left cup"}, {"sent_id": 2, "sent": "the cup"}]
+    references = [
+        {"image_id": 7, "ann_id": [1], "split": "val", "sentences": sentences},
+        {
+            "image_id": 7,
+            "ann_id": [-1],
+            "no_target": True,
+            "split": "val",
+            "sentences": [{"sent_id": 3, "sent": "dog"}],
+        },
+    ]
+    (tmp_path / "refs(unc).p").write_bytes(pickle.dumps(references))
+    found = {"image": [7] * 3, "expression": [1, 2, 3], "reply": ["[100, 100, 200, 200]", "[0, 0, 10, 10]", "none"]}
+    assert scores(tmp_path, found, "exact_set", "n_acc", "t_acc", by=["split"]) == pytest.approx([2 / 3, 1, 1])
+
+
+def test_checks_of_replies() -> None:
+    """Replies above the declared scale, and replies that are not boxes."""
+    rows = 40
+    truth = {"image": list(range(rows)), "expression": ["e"] * rows, "x": [100] * rows, "y": [100] * rows,
+             "w": [100 + i for i in range(rows)], "h": [100] * rows, "width": [640] * rows, "height": [480] * rows}  # fmt: skip
+    names = {"image": list(range(rows)), "expression": ["e"] * rows}
+    far = {**names, "reply": [f"[100, 100, {1100 + i}, 200]" for i in range(rows)]}
+    found = sy.check("grounding", truth, far, options={"coordinates": "1000"})
+    assert (found["above-the-scale"].severity, found["above-the-scale"].count) == ("error", rows)
+    silent = {**names, "reply": ["I cannot see it." if i % 4 else f"[100, 100, {200 + i}, 200]" for i in range(rows)]}
+    found = sy.check("grounding", truth, silent)
+    assert (found["unreadable-replies"].severity, found["unreadable-replies"].count) == ("warning", 30)
+    turned = {**names, "reply": [f"[100, 100, 200, {200 + i}]" for i in range(rows)]}
+    assert "coordinate-space" not in sy.check("grounding", truth, turned)
+    thousandths = {**names, "reply": [f"[208.3, 156.25, 416.7, {(200 + i) / 0.64}]" for i in range(rows)]}
+    found = sy.check("grounding", truth, thousandths)
+    assert found["coordinate-space"].severity == "error"
+    check_names(found["coordinate-space"].what, "coordinates=1000 order=yxyx")
+    clean = sy.check("grounding", truth, thousandths, options={"coordinates": "1000", "order": "yxyx"})
+    assert not clean.errors
