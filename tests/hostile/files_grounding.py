@@ -63,7 +63,7 @@ ROWS = [
     option("a space that does not exist", "-O coordinates=7", "'7'", "pixels"),
     option("a square without a place", "-O coordinates=square:1", "square:1"),
     option("an order that does not exist", "-O order=zyx", "'zyx'", "yxyx"),
-    option("a unit that does not exist", "-O unit=word", "'word'", "expression"),
+    option("a unit that does not exist", "-O resample=word", "'word'", "expression"),
     option("a threshold of 0", "-m acc@0", "iou", "0"),
     option("a rule and an overlap", "-m acc(like=mdetr,overlap=giou)", "like=mdetr"),
     table("shown without sizes", REPLY, "'cup'", "shown_width", side="pred.csv", options="-O coordinates=shown"),

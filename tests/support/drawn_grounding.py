@@ -49,7 +49,7 @@ def find(columns: Data, image: str, name: str, box: tuple[float, ...], score: fl
 def draw_grounding(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Of each image: two expressions of one object, one of several, two of none; replies that miss, add or are silent."""
     truth: Data = {name: [] for name in TRUTH}
-    found: Data = {name: [] for name in FOUND}
+    predicted: Data = {name: [] for name in FOUND}
     for unit in range(units):
         image, weight = f"i{unit}", 1 + hash_of(f"i{unit}") % 3
         for place, count in enumerate((1, 1, int(rng.integers(2, 4)), 0, 0)):
@@ -63,17 +63,17 @@ def draw_grounding(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
                 continue  # no answer
             for box in replies or [NOWHERE]:
                 # No two scores are equal: of equal ones the first counts, which the order of rows decides.
-                find(found, image, name, box, float(rng.choice([0.4, 0.6, 0.6, 0.9]) + rng.random() / 100))
-    return truth, found
+                find(predicted, image, name, box, float(rng.choice([0.4, 0.6, 0.6, 0.9]) + rng.random() / 100))
+    return truth, predicted
 
 
 def perfect_grounding(truth: Data) -> Data:
     """The true objects themselves, all sure."""
-    found: Data = {name: [] for name in FOUND}
+    predicted: Data = {name: [] for name in FOUND}
     for row in range(len(truth["image"])):
         box = tuple(float(truth[name][row]) for name in "xywh")
-        find(found, truth["image"][row], truth["expression"][row], box, 1.0)
-    return found
+        find(predicted, truth["image"][row], truth["expression"][row], box, 1.0)
+    return predicted
 
 
 DRAWN = {

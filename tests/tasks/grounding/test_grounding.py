@@ -44,8 +44,8 @@ BOXED = ("image", "expression", "x", "y", "w", "h")
 def one_box() -> tuple[Side, Side]:
     rows = GOLDENS["one_box"]["rows"]
     truth = [(r["id"], r["id"], *extents(r["truth"]), r["width"], r["height"]) for r in rows]
-    found = [(r["id"], r["id"], *extents(r["prediction"])) for r in rows]
-    return side(truth, *BOXED, "width", "height"), side(found, *BOXED)
+    predicted = [(r["id"], r["id"], *extents(r["prediction"])) for r in rows]
+    return side(truth, *BOXED, "width", "height"), side(predicted, *BOXED)
 
 
 def test_one_box_as_its_references() -> None:
@@ -94,7 +94,7 @@ def test_rules_near_the_threshold() -> None:
 def test_sets_as_grefcoco() -> None:
     part = GOLDENS["several_boxes"]
     truth = [(r["expression"], r["expression"], *(r["box_xywh"] or NOWHERE)) for r in part["truth"]]
-    found = [
+    predicted = [
         (int(name), int(name), *extents(box), score)
         for name, reply in part["predictions"].items()
         for box, score in zip(reply["boxes"], reply["scores"], strict=True)
@@ -102,7 +102,7 @@ def test_sets_as_grefcoco() -> None:
     settings = "(score=0.7, overlap=giou, matching=greedy)"
     values = scores(
         side(truth, *BOXED),
-        side(found, *BOXED, "score"),
+        side(predicted, *BOXED, "score"),
         *(name + settings for name in ("exact_set", "t_acc", "n_acc")),
     )
     expected = next(iter(part["expected"].values()))
@@ -115,8 +115,8 @@ def masks() -> tuple[Side, Side]:
         [(r["id"], r["id"], np.array([list(map(int, line)) for line in r[name]], dtype=np.uint8)) for r in rows]
         for name in ("truth", "prediction")
     ]
-    truth, found = (side(own, "image", "expression", "mask") for own in sides)
-    return truth, {**found, "none": [bool(r["said_no_target"]) for r in rows]}
+    truth, predicted = (side(own, "image", "expression", "mask") for own in sides)
+    return truth, {**predicted, "none": [bool(r["said_no_target"]) for r in rows]}
 
 
 def test_masks_as_rela_and_lisa() -> None:
@@ -167,8 +167,8 @@ def concept_sides(part: dict[str, Any], people: int) -> tuple[Side, Side]:
         for image, exhaustive in part["prompts"]
         for box in truth.get(str(image)) or [NOWHERE]
     ]
-    found = [(image, "p", *box, score) for image, box, score in part["predictions"]]
-    return side(rows, *BOXED, "annotator", "crowd", "exhaustive"), side(found, *BOXED, "score")
+    predicted = [(image, "p", *box, score) for image, box, score in part["predictions"]]
+    return side(rows, *BOXED, "annotator", "crowd", "exhaustive"), side(predicted, *BOXED, "score")
 
 
 CONCEPTS = [(name, who) for name, part in GOLDENS["concepts"].items() for who in part["expected"] if "masks" not in who]
@@ -177,7 +177,7 @@ CONCEPTS = [(name, who) for name, part in GOLDENS["concepts"].items() for who in
 @pytest.mark.parametrize(("name", "who"), CONCEPTS)
 def test_concepts_as_sam3(name: str, who: str) -> None:
     part = GOLDENS["concepts"][name]
-    specs = [f"{metric}(like=sam3)" for metric in ("cgf1", "pmf1", "il_mcc", "macro_f1")]
+    specs = [f"{metric}(like=sam3)" for metric in ("cgf1", "pmf1", "il_mcc", "item_f1")]
     keys = ("cgF1", "positive_micro_F1", "IL_MCC", "positive_macro_F1")
     values = scores(*concept_sides(part, 2 if "two" in who else 1), *specs)
     assert values == pytest.approx([part["expected"][who][key] for key in keys], rel=1e-14)
@@ -186,9 +186,9 @@ def test_concepts_as_sam3(name: str, who: str) -> None:
 def test_concepts_without_small_constants() -> None:
     """By hand: 1 for perfect answers, undefined where nothing tells whether presence is known, more matches by number."""
     parts = GOLDENS["concepts"]
-    assert scores(*concept_sides(parts["perfect"], 1), "cgf1", "pmf1", "il_mcc", "macro_f1") == [1, 1, 1, 1]
+    assert scores(*concept_sides(parts["perfect"], 1), "cgf1", "pmf1", "il_mcc", "item_f1") == [1, 1, 1, 1]
     assert np.isnan(scores(*concept_sides(parts["no_negative"], 1), "cgf1", "il_mcc")).all()
-    assert scores(*concept_sides(parts["missed_prompt"], 1), "macro_f1", "macro_f1(missed=zero)") == [1, 0.5]
+    assert scores(*concept_sides(parts["missed_prompt"], 1), "item_f1", "item_f1(missed=zero)") == [1, 0.5]
     # One pair has IoU 0.8 (seven thresholds up to it), one object and one prediction of two are left.
     assert scores(*concept_sides(parts["sum_trap"], 1), "pmf1(matching=count)") == [pytest.approx(0.5 * 7 / 10)]
 
@@ -204,12 +204,12 @@ def test_concepts_from_files(tmp_path: Path) -> None:
         boxes = [{"image_id": int(i), "bbox": box, "iscrowd": 0} for i, own in truth.items() for box in own]
         paths.append(tmp_path / f"gold_{who}.json")
         paths[who].write_text(json.dumps({"images": images, "annotations": boxes}))
-    found = tmp_path / "found.json"
-    found.write_text(json.dumps([{"image_id": i, "bbox": box, "score": s} for i, box, s in part["predictions"]]))
+    predicted = tmp_path / "found.json"
+    predicted.write_text(json.dumps([{"image_id": i, "bbox": box, "score": s} for i, box, s in part["predictions"]]))
     for truth, key in ((paths[0], "one annotator"), ([str(path) for path in paths], "two annotators (oracle)")):
-        assert scores(truth, found, "cgf1(like=sam3)") == pytest.approx([part["expected"][key]["cgF1"]], rel=1e-14)
-    report = sy.evaluate("grounding", paths[0], found, confidence=None)
-    assert list(report.scores) == ["cgf1", "pmf1", "il_mcc", "macro_f1"]
+        assert scores(truth, predicted, "cgf1(like=sam3)") == pytest.approx([part["expected"][key]["cgF1"]], rel=1e-14)
+    report = sy.evaluate("grounding", paths[0], predicted, confidence=None)
+    assert list(report.scores) == ["cgf1", "pmf1", "il_mcc", "item_f1"]
 
 
 # --- replies: what each text of the goldens says, by hand -------------------------------------------------------------
@@ -325,9 +325,9 @@ def test_several_boxes_of_a_reply() -> None:
         ("E-missing-column", TRUTH, {"image": ["a"], "expression": ["x"]}, {}),
     ],
 )  # fmt: skip
-def test_bad_input(code: str, truth: Side, found: Side, options: dict[str, str]) -> None:
+def test_bad_input(code: str, truth: Side, predicted: Side, options: dict[str, str]) -> None:
     with refuses(code):
-        scores(truth, found, "acc@0.5", options=options)
+        scores(truth, predicted, "acc@0.5", options=options)
 
 
 def test_a_pickle_with_code_is_not_loaded(tmp_path: Path) -> None:
@@ -355,8 +355,8 @@ def test_references_of_refcoco(tmp_path: Path) -> None:
         },
     ]
     (tmp_path / "refs(unc).p").write_bytes(pickle.dumps(references))
-    found = {"image": [7] * 3, "expression": [1, 2, 3], "reply": ["[100, 100, 200, 200]", "[0, 0, 10, 10]", "none"]}
-    assert scores(tmp_path, found, "exact_set", "n_acc", "t_acc", by=["split"]) == pytest.approx([2 / 3, 1, 1])
+    predicted = {"image": [7] * 3, "expression": [1, 2, 3], "reply": ["[100, 100, 200, 200]", "[0, 0, 10, 10]", "none"]}
+    assert scores(tmp_path, predicted, "exact_set", "n_acc", "t_acc", by=["split"]) == pytest.approx([2 / 3, 1, 1])
 
 
 def test_checks_of_replies() -> None:
@@ -366,16 +366,16 @@ def test_checks_of_replies() -> None:
              "w": [100 + i for i in range(rows)], "h": [100] * rows, "width": [640] * rows, "height": [480] * rows}  # fmt: skip
     names = {"image": list(range(rows)), "expression": ["e"] * rows}
     far = {**names, "reply": [f"[100, 100, {1100 + i}, 200]" for i in range(rows)]}
-    found = sy.check("grounding", truth, far, options={"coordinates": "1000"})
-    assert (found["above-the-scale"].severity, found["above-the-scale"].count) == ("error", rows)
+    predicted = sy.check("grounding", truth, far, options={"coordinates": "1000"})
+    assert (predicted["above-the-scale"].severity, predicted["above-the-scale"].count) == ("error", rows)
     silent = {**names, "reply": ["I cannot see it." if i % 4 else f"[100, 100, {200 + i}, 200]" for i in range(rows)]}
-    found = sy.check("grounding", truth, silent)
-    assert (found["unreadable-replies"].severity, found["unreadable-replies"].count) == ("warning", 30)
+    predicted = sy.check("grounding", truth, silent)
+    assert (predicted["unreadable-replies"].severity, predicted["unreadable-replies"].count) == ("warning", 30)
     turned = {**names, "reply": [f"[100, 100, 200, {200 + i}]" for i in range(rows)]}
     assert "coordinate-space" not in sy.check("grounding", truth, turned)
     thousandths = {**names, "reply": [f"[208.3, 156.25, 416.7, {(200 + i) / 0.64}]" for i in range(rows)]}
-    found = sy.check("grounding", truth, thousandths)
-    assert found["coordinate-space"].severity == "error"
-    check_names(found["coordinate-space"].what, "coordinates=1000 order=yxyx")
+    predicted = sy.check("grounding", truth, thousandths)
+    assert predicted["coordinate-space"].severity == "error"
+    check_names(predicted["coordinate-space"].what, "coordinates=1000 order=yxyx")
     clean = sy.check("grounding", truth, thousandths, options={"coordinates": "1000", "order": "yxyx"})
     assert not clean.errors

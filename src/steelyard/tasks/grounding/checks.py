@@ -67,9 +67,10 @@ def coordinate_space(data: CheckData) -> Problem | None:
     space = space_of(data.options, "prediction")
     order = data.options.of("order", "prediction") if len(raw.orders) > 1 else "xywh"
     known = ~np.isnan(raw.size).any(axis=1).any()
-    shares = {(other, way): raw.share(other, way) for other in (SPACES if known else ("pixels",)) for way in raw.orders}
+    fits = {(other, way): raw.fit(other, way) for other in (SPACES if known else ("pixels",)) for way in raw.orders}
+    best = max(fits, key=lambda key: fits[key])
+    shares = {reading: share for reading, (share, _) in fits.items()}
     declared = shares.get((space, order), 0.0)
-    best = max(shares, key=lambda key: shares[key])
     if shares[best] < declared + BETTER:
         return None
     above = float((raw.numbers > float(best[0])).mean()) if best[0] in SCALES else 0.0

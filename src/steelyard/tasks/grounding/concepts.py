@@ -45,18 +45,18 @@ class ConceptSum(ExpressionSum):
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
         sums = np.zeros((len(pairs.owner), ITEMS + 1))
-        for place, (true, found) in enumerate(_items(pairs, self.score)):
+        for place, (true, predicted) in enumerate(_items(pairs, self.score)):
             if true is None:
                 continue
-            counts = [self._count(truth, found) for truth in true]
+            counts = [self._count(truth, predicted) for truth in true]
             best = max(range(len(counts)), key=lambda i: (self._fit(counts[i]), -i))
             sums[place] = self._columns(counts[best])
         return sums
 
-    def _count(self, truth: Shapes, found: Shapes) -> tuple[Array, int, int]:
+    def _count(self, truth: Shapes, predicted: Shapes) -> tuple[Array, int, int]:
         """Matches at each threshold, predictions, and true objects."""
         box, mask = truth
-        d_box, d_mask = found
+        d_box, d_mask = predicted
         if not len(box) or not len(d_box):
             return np.zeros(len(THRESHOLDS)), len(d_box), len(box)
         crowd = np.zeros(len(box), dtype=np.uint8)
@@ -98,15 +98,15 @@ class ConceptSum(ExpressionSum):
 
 def _items(pairs: GroundingPairs, least: float) -> Iterator[tuple[list[Shapes] | None, Shapes]]:
     """Of each item the true objects by annotator (None where the item is left out), and the predictions that count."""
-    truth, found = pairs.rows, pairs.found
+    truth, predicted = pairs.rows, pairs.predicted
     assert truth is not None
     rows = len(truth)
     annotator = factorize(truth["annotator"])[1][0] if "annotator" in truth else np.zeros(rows, dtype=np.int64)
     exhaustive = truth["exhaustive"] if "exhaustive" in truth else np.ones(rows, dtype=bool)
     crowd = truth["crowd"] if "crowd" in truth else np.zeros(rows, dtype=bool)
     people = int(annotator.max()) + 1 if rows else 0
-    enough = found.score >= least if found.scored else np.ones(len(found.score), dtype=bool)
-    boxes, d_boxes = (_extents(side.box) for side in (pairs.true, found))
+    enough = predicted.score >= least if predicted.scored else np.ones(len(predicted.score), dtype=bool)
+    boxes, d_boxes = (_extents(side.box) for side in (pairs.true, predicted))
     for group, reply in zip(pairs.truth_row.tolist(), pairs.prediction_row.tolist(), strict=True):
         own = pairs.row_order[pairs.row_begin[group] : pairs.row_begin[group + 1]]
         if not exhaustive[own].all():
@@ -123,9 +123,9 @@ def _items(pairs: GroundingPairs, least: float) -> Iterator[tuple[list[Shapes] |
                 true.append((boxes[of], None if pairs.true.mask is None else pairs.true.mask[of]))
         kept = np.zeros(0, dtype=np.int64)
         if reply >= 0:
-            kept = np.arange(found.begin[reply], found.begin[reply + 1])
+            kept = np.arange(predicted.begin[reply], predicted.begin[reply + 1])
             kept = kept[enough[kept]]
-        yield true, (d_boxes[kept], None if found.mask is None else found.mask[kept])
+        yield true, (d_boxes[kept], None if predicted.mask is None else predicted.mask[kept])
 
 
 def _extents(corners: Array) -> Array:
@@ -170,14 +170,14 @@ class OfConcepts(Metric):
 
 
 class CgF1(OfConcepts):
-    r"""cgF1: how well the objects of phrases are found, times how well their presence is told.
+    r"""cgF1: how well the objects of phrases are found, times how well presence is known.
 
     $\mathrm{cgF1} = \mathrm{MCC} \cdot \frac{1}{10} \sum_t \mathrm{pmF1}_t$
 
     `like=sam3` keeps the small constants of SAM 3's code (0.99985 for perfect answers) and its 0 where every item has
     truth. `matching=count` takes as many matches as there can be, not the largest sum of IoU.
 
-    Undefined when there is no item without truth, or none with truth: presence cannot be told then.
+    Undefined when there is no item without truth, or none with truth: presence cannot be known then.
 
     Pros:
     - A model that sees every phrase in every image does not pass.
@@ -243,7 +243,7 @@ class PresenceMcc(OfConcepts):
 
 
 class MacroF1(OfConcepts):
-    r"""Macro F1 of items: the F1 of each item with truth, averaged over items and over IoU 0.5 to 0.95.
+    r"""F1 of items: the F1 of each item with truth, averaged over items and over IoU 0.5 to 0.95.
 
     $\frac{1}{10\,N} \sum_t \sum_i \mathrm{F1}_{i,t}$
 
@@ -258,8 +258,8 @@ class MacroF1(OfConcepts):
     - By default a model that answers seldom looks better.
     """
 
-    name = "macro_f1"
-    title = "Macro F1 of items"
+    name = "item_f1"
+    title = "F1 of items"
     range = (0.0, 1.0)
 
     missed: Literal["skip", "zero"] = "skip"

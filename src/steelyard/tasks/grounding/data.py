@@ -2,7 +2,7 @@
 
 Conventions
     A row is an object that an expression names in an image; an expression with several objects has several rows, and a
-    row without a box says that there is none. The unit is the image; `unit=expression` takes each expression by itself.
+    row without a box says that there is none. The unit is the image; `resample=expression` takes each by itself.
     Truth: `image`, `expression` (an id, or the text itself), the box `x`, `y`, `w`, `h` in pixels or a `mask`, and
     optionally `text`, `type`, `width` and `height` of the image.
     Predictions: `image`, `expression`, and the box, a point `px`, `py`, a `mask`, or the `reply` of a model as text;
@@ -54,7 +54,7 @@ NAMES = (
     ),
 )
 TRUTH = Schema(
-    key=KEY,
+    key=("image",),
     columns=(
         *NAMES,
         *BOX_COLUMNS,
@@ -70,7 +70,7 @@ TRUTH = Schema(
     ),
 )
 PREDICTION = Schema(
-    key=KEY,
+    key=("image",),
     columns=(
         *NAMES,
         *BOX_COLUMNS,
@@ -91,7 +91,7 @@ OPTIONS = (
         "pixels", metavar="SPACE",
     ),
     Option("order", "choice", "Order of the four numbers of a reply's box.", "xyxy", tuple(ORDERS)),
-    Option("unit", "choice", "What is resampled: the image, or each expression.", "image", KEY, sides=False),
+    Option("resample", "choice", "What is resampled: the image, or each expression.", "image", KEY, sides=False),
 )  # fmt: skip
 
 
@@ -133,7 +133,7 @@ class GroundingPairs(Pairs):
     """
 
     true: Objects = NO_OBJECTS
-    found: Objects = NO_OBJECTS
+    predicted: Objects = NO_OBJECTS
     readable: Array = field(default_factory=lambda: np.zeros(0, bool))
     outcomes: Array = field(default_factory=lambda: np.zeros(0, object))
     size: Array = field(default_factory=lambda: np.zeros((0, 2)))
@@ -164,7 +164,7 @@ class GroundingPairs(Pairs):
         """How many objects the reply to each expression names."""
         if not len(self.readable):
             return np.zeros(len(self.owner), dtype=np.int64)
-        return np.where(self.answered, self.found.count[self.prediction_row], 0)
+        return np.where(self.answered, self.predicted.count[self.prediction_row], 0)
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> GroundingPairs:
@@ -182,27 +182,27 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     joined = pairs.prediction_row >= 0
     size_of_found[pairs.prediction_row[joined]] = size[pairs.truth_row[joined]]
     true = _true_objects(truth, true_order, true_begin, size, options)
-    found, readable, outcomes = _found_objects(prediction, found_order, found_begin, size_of_found, options)
+    predicted, readable, outcomes = _found_objects(prediction, found_order, found_begin, size_of_found, options)
     units, owner, weight = pairs.units, pairs.owner, pairs.weight
-    if options.of("unit") == "expression":
+    if options.of("resample") == "expression":
         names = [f"{image}: {text}" for image, text in zip(*(pairs.truth_column(n).tolist() for n in KEY), strict=True)]
         weight = None if weight is None else weight[owner]
         units, owner = as_object(names), np.arange(len(owner))
     return GroundingPairs(
         first_true, first_found, units, owner, pairs.truth_row, pairs.prediction_row, np.zeros(len(units), dtype=bool),
-        pairs.coverage, weight, true, found, readable, outcomes, size,
-        _describe(true, found) | ({"concepts"} if "exhaustive" in truth else set()), truth, true_order, true_begin,
+        pairs.coverage, weight, true, predicted, readable, outcomes, size,
+        _describe(true, predicted) | ({"concepts"} if "exhaustive" in truth else set()), truth, true_order, true_begin,
     )  # fmt: skip
 
 
-def _describe(true: Objects, found: Objects) -> frozenset[str]:
+def _describe(true: Objects, predicted: Objects) -> frozenset[str]:
     """What the data hold: one object for each expression or any number, points, scores."""
     held = {"one" if (true.count == 1).all() else "sets"}
-    if true.mask is not None and found.mask is not None:
+    if true.mask is not None and predicted.mask is not None:
         held.add("masks")
-    if len(found.box) and np.isnan(found.box[:, 0]).all():
+    if len(predicted.box) and np.isnan(predicted.box[:, 0]).all():
         held.add("points")
-    if found.scored:
+    if predicted.scored:
         held.add("scores")
     return frozenset(held)
 

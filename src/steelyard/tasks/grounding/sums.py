@@ -76,13 +76,16 @@ class Cells:
     def __init__(self, pairs: GroundingPairs) -> None:
         replies = pairs.replies
         group = np.where(replies > 0, pairs.prediction_row, 0)
-        true_begin, found_begin = pairs.true.begin[pairs.truth_row], pairs.found.begin[group] if len(group) else group
+        true_begin, found_begin = (
+            pairs.true.begin[pairs.truth_row],
+            pairs.predicted.begin[group] if len(group) else group,
+        )
         many = pairs.targets * replies
         self.expression = np.repeat(np.arange(len(many)), many)
         within = np.arange(len(self.expression)) - np.repeat(np.cumsum(many) - many, many)
         width = np.repeat(replies, many)
         self.true = np.repeat(true_begin, many) + within // np.maximum(width, 1)
-        self.found = np.repeat(found_begin, many) + within % np.maximum(width, 1)
+        self.predicted = np.repeat(found_begin, many) + within % np.maximum(width, 1)
         self.begin = np.append(0, np.cumsum(many))
 
 
@@ -92,7 +95,7 @@ def cells(pairs: GroundingPairs, cache: SharedCache) -> Cells:
         raise Conflict(
             "the truth is of several annotators",
             where=pairs.rows.source,
-            remedy="Use cgf1, pmf1, il_mcc and macro_f1, or give the rows of one annotator.",
+            remedy="Use cgf1, pmf1, il_mcc and item_f1, or give the rows of one annotator.",
         )
     return cache.once("grounding cells", lambda: Cells(pairs))
 
@@ -110,7 +113,7 @@ def similarities(pairs: GroundingPairs, cache: SharedCache, rule: Rule) -> Array
                 where=pairs.truth.place(group),
                 remedy="Give the columns width and height.",
             )
-        return np.nan_to_num(overlaps(pairs.found.box[of.found], pairs.true.box[of.true], size, rule), nan=0.0)
+        return np.nan_to_num(overlaps(pairs.predicted.box[of.predicted], pairs.true.box[of.true], size, rule), nan=0.0)
 
     return cache.once(("grounding overlaps", rule), make)
 
@@ -119,11 +122,13 @@ def ranked(pairs: GroundingPairs, cache: SharedCache) -> Array:
     """The rank of each found object within its expression, from 0: by falling score, else as given."""
 
     def make() -> Array:
-        found = pairs.found
-        group = np.repeat(np.arange(len(found.count)), found.count)
-        order = np.lexsort((np.arange(len(group)), -found.score if found.scored else np.zeros(len(group)), group))
+        predicted = pairs.predicted
+        group = np.repeat(np.arange(len(predicted.count)), predicted.count)
+        order = np.lexsort(
+            (np.arange(len(group)), -predicted.score if predicted.scored else np.zeros(len(group)), group)
+        )
         rank = np.empty(len(group), dtype=np.int64)
-        rank[order] = np.arange(len(group)) - found.begin[group[order]]
+        rank[order] = np.arange(len(group)) - predicted.begin[group[order]]
         return rank
 
     return cache.once("grounding ranks", make)
@@ -140,13 +145,13 @@ def chosen(pairs: GroundingPairs, cache: SharedCache, rule: Rule, several: Sever
     def make() -> tuple[Array, Array]:
         of, similarity = cells(pairs, cache), similarities(pairs, cache, rule)
         order = np.lexsort(
-            (ranked(pairs, cache)[of.found], -similarity if several == "best" else of.expression * 0, of.expression)
+            (ranked(pairs, cache)[of.predicted], -similarity if several == "best" else of.expression * 0, of.expression)
         )
         first = order[np.flatnonzero(np.diff(of.expression[order], prepend=-1))]
-        found, value = np.full(len(pairs.owner), -1, dtype=np.int64), np.zeros(len(pairs.owner))
+        predicted, value = np.full(len(pairs.owner), -1, dtype=np.int64), np.zeros(len(pairs.owner))
         first = first[pairs.targets[of.expression[first]] == 1]
-        found[of.expression[first]], value[of.expression[first]] = of.found[first], similarity[first]
-        return found, value
+        predicted[of.expression[first]], value[of.expression[first]] = of.predicted[first], similarity[first]
+        return predicted, value
 
     return cache.once(("grounding chosen", rule, several), make)
 
@@ -166,9 +171,9 @@ class HitSum(ExpressionSum):
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
         rule = rule_of(self.like, self.overlap, self.clip, self.precision)
-        found, value = chosen(pairs, cache, rule, self.several)
+        predicted, value = chosen(pairs, cache, rule, self.several)
         hit = (value > self.threshold) if self.edge == "open" else (value >= self.threshold)
-        return np.stack([hit & (found >= 0), (np.abs(value - self.threshold) <= CLOSE) & (found >= 0)], axis=1)
+        return np.stack([hit & (predicted >= 0), (np.abs(value - self.threshold) <= CLOSE) & (predicted >= 0)], axis=1)
 
 
 class OverlapSum(ExpressionSum):
@@ -190,14 +195,14 @@ class CentreSum(ExpressionSum):
     several: Several = "first"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
-        found, _ = chosen(pairs, cache, Rule(), self.several)
-        box = pairs.found.box[found] if len(pairs.found.box) else np.full((len(found), 4), np.nan)
+        predicted, _ = chosen(pairs, cache, Rule(), self.several)
+        box = pairs.predicted.box[predicted] if len(pairs.predicted.box) else np.full((len(predicted), 4), np.nan)
         middle = (box[:, :2] + box[:, 2:]) / 2
         first = pairs.true.begin[pairs.truth_row]
-        true = np.full((len(found), 4), np.nan)
-        true[found >= 0] = pairs.true.box[first[found >= 0]]
+        true = np.full((len(predicted), 4), np.nan)
+        true[predicted >= 0] = pairs.true.box[first[predicted >= 0]]
         inside = (middle >= true[:, :2]).all(axis=1) & (middle <= true[:, 2:]).all(axis=1)
-        return inside & (found >= 0) & (box[:, 2:] > box[:, :2]).all(axis=1)
+        return inside & (predicted >= 0) & (box[:, 2:] > box[:, :2]).all(axis=1)
 
 
 class PointSum(ExpressionSum):
@@ -209,9 +214,9 @@ class PointSum(ExpressionSum):
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
         of = cells(pairs, cache)
-        point, true = pairs.found.point[of.found], pairs.true.box[of.true]
+        point, true = pairs.predicted.point[of.predicted], pairs.true.box[of.true]
         away = np.maximum(np.maximum(true[:, :2] - point, point - true[:, 2:]), 0)
-        inside = (np.hypot(away[:, 0], away[:, 1]) <= self.tolerance) & (ranked(pairs, cache)[of.found] == 0)
+        inside = (np.hypot(away[:, 0], away[:, 1]) <= self.tolerance) & (ranked(pairs, cache)[of.predicted] == 0)
         hits = np.zeros(len(pairs.owner))
         hits[of.expression[inside]] = 1
         return hits
@@ -232,10 +237,12 @@ class RecallSum(ExpressionSum):
             low = _each_group(np.minimum, pairs.true.box[:, :2], pairs.true.begin, pairs.truth_row)
             high = _each_group(np.maximum, pairs.true.box[:, 2:], pairs.true.begin, pairs.truth_row)
             hull = np.concatenate([low, high], axis=1)[of.expression]
-            value = overlaps(pairs.found.box[of.found], hull, pairs.size[pairs.truth_row[of.expression]], Rule())
+            value = overlaps(
+                pairs.predicted.box[of.predicted], hull, pairs.size[pairs.truth_row[of.expression]], Rule()
+            )
         else:
             value = similarities(pairs, cache, Rule())
-        inside = ranked(pairs, cache)[of.found] < self.most if self.most else np.ones(len(value), dtype=bool)
+        inside = ranked(pairs, cache)[of.predicted] < self.most if self.most else np.ones(len(value), dtype=bool)
         hits = np.zeros(len(pairs.owner))
         hits[of.expression[inside & (value >= self.iou)]] = 1
         return hits
@@ -263,13 +270,17 @@ class SetSum(ExpressionSum):
     matching: Matching = "optimal"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
-        kept = pairs.found.score >= self.score if pairs.found.scored else np.ones(len(pairs.found.score), dtype=bool)
+        kept = (
+            pairs.predicted.score >= self.score
+            if pairs.predicted.scored
+            else np.ones(len(pairs.predicted.score), dtype=bool)
+        )
         replies = np.zeros(len(pairs.owner), dtype=np.int64)
         spoken = np.flatnonzero(pairs.replies > 0)
         if len(spoken):
             steps = np.append(0, np.cumsum(kept))
             group = pairs.prediction_row[spoken]
-            replies[spoken] = steps[pairs.found.begin[group + 1]] - steps[pairs.found.begin[group]]
+            replies[spoken] = steps[pairs.predicted.begin[group + 1]] - steps[pairs.predicted.begin[group]]
         targets, answered = pairs.targets, pairs.answered
         matches = self._matches(pairs, cache, kept)
         total = targets + replies
@@ -282,7 +293,7 @@ class SetSum(ExpressionSum):
         """How many true and found boxes of each expression match one to one."""
         of = cells(pairs, cache)
         value = similarities(pairs, cache, Rule(self.overlap))
-        fits = (value >= self.iou) & kept[of.found]
+        fits = (value >= self.iou) & kept[of.predicted]
         matches = np.zeros(len(pairs.owner), dtype=np.int64)
         single = (pairs.targets == 1) | (pairs.replies == 1)
         matches[of.expression[fits]] = 1  # where either side has one object, one match is all there can be
@@ -353,7 +364,7 @@ def united_masks(pairs: GroundingPairs, cache: SharedCache, no_target: str) -> t
     def make() -> tuple[Array, Array, Array]:
         areas = []
         masks = []
-        for side, groups in ((pairs.true, pairs.truth_row), (pairs.found, pairs.prediction_row)):
+        for side, groups in ((pairs.true, pairs.truth_row), (pairs.predicted, pairs.prediction_row)):
             if side.mask is None:
                 where = pairs.truth.source if side is pairs.true else pairs.prediction.source
                 raise MissingColumn("column 'mask' is missing", where=where, remedy="Give both sides masks.")

@@ -22,7 +22,7 @@ SETS = ("exact_set", "set_f1", "n_acc", "t_acc", "answered")
 def defaults_for(metadata: Metadata) -> tuple[str, ...]:
     """What a report shows, by how many objects expressions name."""
     if "concepts" in metadata.holds:
-        return ("cgf1", "pmf1", "il_mcc", "macro_f1")
+        return ("cgf1", "pmf1", "il_mcc", "item_f1")
     if "masks" in metadata.holds:
         return MASKS
     if "points" in metadata.holds:

@@ -63,7 +63,7 @@ def _presence(pairs: GroundingPairs) -> Table:
 
 def figures(pairs: GroundingPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
-    if not len(pairs.owner) or not len(pairs.found.box) or np.isnan(pairs.found.box[:, 0]).all():
+    if not len(pairs.owner) or not len(pairs.predicted.box) or np.isnan(pairs.predicted.box[:, 0]).all():
         return {}
     made: dict[str, Callable[[], Figure]] = {"overlaps": lambda: overlap_histogram(pairs)}
     if "one" in pairs.held:
@@ -84,12 +84,12 @@ def overlap_histogram(pairs: GroundingPairs) -> Figure:
 
 def corner_agreement(pairs: GroundingPairs) -> Figure:
     """Predicted against true coordinates: another slope than 1 shows another coordinate space."""
-    found, _ = chosen(pairs, SharedCache(), Rule(), "first")
-    place = np.flatnonzero(found >= 0)[:MOST]
+    predicted, _ = chosen(pairs, SharedCache(), Rule(), "first")
+    place = np.flatnonzero(predicted >= 0)[:MOST]
     true = pairs.true.box[pairs.true.begin[pairs.truth_row[place]]]
     return Figure(
         "corners", "agreement", "Coordinates of the boxes",
-        {"x": true.ravel(), "y": pairs.found.box[found[place]].ravel()},
+        {"x": true.ravel(), "y": pairs.predicted.box[predicted[place]].ravel()},
         {"x": "true coordinate (pixels)", "y": "predicted coordinate (pixels)"},
         "All four coordinates of each box. Points along another line than the diagonal show another coordinate space.",
     )  # fmt: skip
@@ -126,7 +126,9 @@ def scene(pairs: GroundingPairs, unit: int, metric: Metric) -> Scene:
         for x1, y1, x2, y2 in pairs.true.box[pairs.true.begin[group] : pairs.true.begin[group + 1]].tolist():
             shapes.append(BoxShape("truth", x1, y1, x2 - x1, y2 - y1, str(number), hit))
         if reply >= 0:
-            for x1, y1, x2, y2 in pairs.found.box[pairs.found.begin[reply] : pairs.found.begin[reply + 1]].tolist():
+            for x1, y1, x2, y2 in pairs.predicted.box[
+                pairs.predicted.begin[reply] : pairs.predicted.begin[reply + 1]
+            ].tolist():
                 if x1 == x1:
                     shapes.append(BoxShape("prediction", x1, y1, x2 - x1, y2 - y1, str(number), hit))
     name = "text" if "text" in pairs.truth else "expression"
