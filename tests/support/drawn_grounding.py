@@ -76,8 +76,4 @@ def perfect_grounding(truth: Data) -> Data:
     return predicted
 
 
-DRAWN = {
-    "grounding": Drawn(
-        draw_grounding, perfect_grounding, unit="image", weight="sample_weight", policy={"missing": "worst"}
-    )
-}
+DRAWN = {"grounding": Drawn(draw_grounding, perfect_grounding, unit="image", weight="sample_weight")}
