@@ -52,12 +52,25 @@ ROWS = [
     table("an infinite coordinate", TRUTH.replace("10,10,20,20", "inf,10,20,20"), "line 2", "'x'"),
     table("an image that is empty", TRUTH.replace("\nb,", "\n,"), "line 4", "id is empty"),
     table("two sizes of an expression", TRUTH + "a,cup,1,1,5,5,65,48\n", "line 5", "'width'", "64"),
-    table("two objects for a metric of one", TRUTH + "a,cup,1,1,5,5,64,48\n", "'cup'", "2 objects", options="-m acc@0.5"),
-    table("a mask that is not one", TRUTH.replace("height\n", "height,mask\n").replace("64,48\n", "64,48,x\n"), "line 2", "'mask'"),
-    table("a weight below 0", TRUTH.replace("height\n", "height,sample_weight\n").replace("64,48\n", "64,48,-1\n"), "'sample_weight'"),
+    table(
+        "two objects for a metric of one", TRUTH + "a,cup,1,1,5,5,64,48\n", "'cup'", "2 objects", options="-m acc@0.5"
+    ),
+    table(
+        "a mask that is not one",
+        TRUTH.replace("height\n", "height,mask\n").replace("64,48\n", "64,48,x\n"),
+        "line 2",
+        "'mask'",
+    ),
+    table(
+        "a weight below 0",
+        TRUTH.replace("height\n", "height,sample_weight\n").replace("64,48\n", "64,48,-1\n"),
+        "'sample_weight'",
+    ),
     table("bytes", b"image,expression,x\na,\xff\xfe,1\n", "truth.csv"),
     table("an unknown expression", PRED.replace("dog", "cat"), "pred.csv", "'cat'", side="pred.csv"),
-    table("no box and no reply", "image,expression\na,cup\n", "pred.csv", "no box, mask, point or reply", side="pred.csv"),
+    table(
+        "no box and no reply", "image,expression\na,cup\n", "pred.csv", "no box, mask, point or reply", side="pred.csv"
+    ),
     table("a score that is a text", "image,expression,x,y,w,h,score\na,cup,1,1,5,5,high\n", "'score'", side="pred.csv"),
     table("two replies", REPLY + 'a,cup,"none"\n', "pred.csv, line 5", "'cup'", side="pred.csv"),
     option("a space that does not exist", "-O coordinates=7", "'7'", "pixels"),
@@ -70,9 +83,19 @@ ROWS = [
     data_set("not JSON", '{"images": [', "truth.json"),
     data_set("annotations that are a text", {**SACO, "annotations": "none"}, "truth.json", "annotations"),
     data_set("an annotation without a box", {**SACO, "annotations": [{"image_id": 1}]}, "annotation 0", "bbox"),
-    data_set("a box of texts", {**SACO, "annotations": [{"image_id": 1, "bbox": ["1", 1, 5, 5]}]}, "annotation 0", "not a box"),
+    data_set(
+        "a box of texts",
+        {**SACO, "annotations": [{"image_id": 1, "bbox": ["1", 1, 5, 5]}]},
+        "annotation 0",
+        "not a box",
+    ),
     data_set("an expression without an id", {**MDETR, "images": [{"caption": "cup"}]}, "image 0", "'id'"),
     results("a box of three numbers", [{"image_id": 1, "bbox": [1, 2, 3]}], "record 0", "not a box"),
-    results("a record without an id", [{"image_id": 1, "bbox": [1, 1, 5, 5]}, {"bbox": [1, 1, 5, 5]}], "record 1", "image_id"),
+    results(
+        "a record without an id",
+        [{"image_id": 1, "bbox": [1, 1, 5, 5]}, {"bbox": [1, 1, 5, 5]}],
+        "record 1",
+        "image_id",
+    ),
     results("a sentence twice", [{"image_id": 1, "sentence_id": 0, "boxes": []}] * 2, "entry 1", "sentence 0"),
-]  # fmt: skip
+]

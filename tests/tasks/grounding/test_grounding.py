@@ -122,7 +122,10 @@ def masks() -> tuple[Side, Side]:
 def test_masks_as_rela_and_lisa() -> None:
     expected = GOLDENS["masks"]["expected"]
     names = ("miou", "oiou", "p@0.7", "p@0.8", "p@0.9")
-    for head, key in (("", "ReLA ReferEvaluator, no-target where the mask is empty"), ("head", "ReLA ReferEvaluator, no-target by its head")):  # fmt: skip
+    for head, key in (
+        ("", "ReLA ReferEvaluator, no-target where the mask is empty"),
+        ("head", "ReLA ReferEvaluator, no-target by its head"),
+    ):
         specs = [f"{name}(no_target=head)" if head else name for name in names]
         reference = [expected[key][name] / 100 for name in ("gIoU", "cIoU", "Pr@0.7", "Pr@0.8", "Pr@0.9")]
         assert scores(*masks(), *specs) == pytest.approx(reference, rel=1e-12)
@@ -276,12 +279,22 @@ def test_coordinate_spaces(space: str, numbers: tuple[float, ...], pixels: tuple
 def test_orders_of_a_box() -> None:
     box = np.array([[1.0, 2, 3, 5]])
     assert [to_corners(box, order).tolist() for order in ("xyxy", "yxyx", "xywh")] == [
-        [[1, 2, 3, 5]], [[2, 1, 5, 3]], [[1, 2, 4, 7]],
-    ]  # fmt: skip
+        [[1, 2, 3, 5]],
+        [[2, 1, 5, 3]],
+        [[1, 2, 4, 7]],
+    ]
 
 
-TRUTH = {"image": ["a", "a", "b"], "expression": ["x", "y", "z"], "x": [100, 0, 10], "y": [100, 0, 10],
-         "w": [100, 64, 20], "h": [100, 48, 20], "width": [640] * 3, "height": [480] * 3}  # fmt: skip
+TRUTH = {
+    "image": ["a", "a", "b"],
+    "expression": ["x", "y", "z"],
+    "x": [100, 0, 10],
+    "y": [100, 0, 10],
+    "w": [100, 64, 20],
+    "h": [100, 48, 20],
+    "width": [640] * 3,
+    "height": [480] * 3,
+}
 
 
 def replies(*texts: str) -> Side:
@@ -311,20 +324,31 @@ def test_several_boxes_of_a_reply() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "truth", "found", "options"),
+    ("code", "truth", "predicted", "options"),
     [
         ("E-conflict", {**TRUTH, "expression": ["x", "x", "z"]}, {k: v[::2] for k, v in TRUTH.items()}, {}),
-        ("E-missing-column", {k: v for k, v in TRUTH.items() if k != "width"}, replies(*["[1, 2, 3, 4]"] * 3), {"coordinates": "1000"}),
+        (
+            "E-missing-column",
+            {k: v for k, v in TRUTH.items() if k != "width"},
+            replies(*["[1, 2, 3, 4]"] * 3),
+            {"coordinates": "1000"},
+        ),
         ("E-out-of-range", {**TRUTH, "w": [0, 64, 20]}, TRUTH, {}),
         ("E-out-of-range", {**TRUTH, "x": [650, 0, 10]}, TRUTH, {}),
         ("E-out-of-range", {**TRUTH, "x": [float("nan"), 0, 10]}, TRUTH, {}),
-        ("E-conflict", TRUTH, {k: [*v, v[0]] for k, v in replies("[1, 2, 3, 4]", "null", "null").items()} | {"reply": ["[1, 2, 3, 4]", "null", "null", "null"]}, {}),
+        (
+            "E-conflict",
+            TRUTH,
+            {k: [*v, v[0]] for k, v in replies("[1, 2, 3, 4]", "null", "null").items()}
+            | {"reply": ["[1, 2, 3, 4]", "null", "null", "null"]},
+            {},
+        ),
         ("E-unmatched", TRUTH, {**TRUTH, "expression": ["x", "y", "other"]}, {}),
         ("E-invalid-setting", TRUTH, TRUTH, {"coordinates": "999999"}),
         ("E-incompatible", {**TRUTH, "text": ["a", "b", "c"]}, {**TRUTH, "text": ["a", "b", "d"]}, {}),
         ("E-missing-column", TRUTH, {"image": ["a"], "expression": ["x"]}, {}),
     ],
-)  # fmt: skip
+)
 def test_bad_input(code: str, truth: Side, predicted: Side, options: dict[str, str]) -> None:
     with refuses(code):
         scores(truth, predicted, "acc@0.5", options=options)
@@ -362,8 +386,16 @@ def test_references_of_refcoco(tmp_path: Path) -> None:
 def test_checks_of_replies() -> None:
     """Replies above the declared scale, and replies that are not boxes."""
     rows = 40
-    truth = {"image": list(range(rows)), "expression": ["e"] * rows, "x": [100] * rows, "y": [100] * rows,
-             "w": [100 + i for i in range(rows)], "h": [100] * rows, "width": [640] * rows, "height": [480] * rows}  # fmt: skip
+    truth = {
+        "image": list(range(rows)),
+        "expression": ["e"] * rows,
+        "x": [100] * rows,
+        "y": [100] * rows,
+        "w": [100 + i for i in range(rows)],
+        "h": [100] * rows,
+        "width": [640] * rows,
+        "height": [480] * rows,
+    }
     names = {"image": list(range(rows)), "expression": ["e"] * rows}
     far = {**names, "reply": [f"[100, 100, {1100 + i}, 200]" for i in range(rows)]}
     predicted = sy.check("grounding", truth, far, options={"coordinates": "1000"})

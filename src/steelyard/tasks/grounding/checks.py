@@ -56,9 +56,12 @@ def _raw(data: CheckData) -> _Raw | None:
 
 
 @CHECKS.add(
-    "coordinate-space", "error", "coordinates are read in a space or order that the model did not use",
-    "Declare it: coordinates=1000, order=yxyx.", quick=False,
-)  # fmt: skip
+    "coordinate-space",
+    "error",
+    "coordinates are read in a space or order that the model did not use",
+    "Declare it: coordinates=1000, order=yxyx.",
+    quick=False,
+)
 def coordinate_space(data: CheckData) -> Problem | None:
     """Another space or order in which far more boxes lie on the true ones; one answer for the whole file."""
     raw = _raw(data)
@@ -103,15 +106,18 @@ def above_the_scale(data: CheckData) -> Problem | None:
     return Problem(
         f"{share_text(len(odd), len(raw.place), 'reply', 'have')} numbers above {space} although coordinates={space}; "
         f"the first is {raw.numbers[odd[0]].max():g}.",
-        len(odd), len(raw.place),
+        len(odd),
+        len(raw.place),
         some_rows(data.pairs.prediction, data.pairs.prediction_row[raw.place[odd[:3]]], _column(data)),
-    )  # fmt: skip
+    )
 
 
 @CHECKS.add(
-    "unreadable-replies", "warning", "replies are not boxes, or boxes that cannot be meant, and count as wrong",
+    "unreadable-replies",
+    "warning",
+    "replies are not boxes, or boxes that cannot be meant, and count as wrong",
     "Look at the replies, and ask for JSON.",
-)  # fmt: skip
+)
 def unreadable_replies(data: CheckData) -> Problem | None:
     """Replies whose outcome is not ok, with how many there are of each kind."""
     pairs = data.pairs
@@ -125,15 +131,19 @@ def unreadable_replies(data: CheckData) -> Problem | None:
     kinds, counts = np.unique(outcomes[bad].astype(str), return_counts=True)
     named = ", ".join(f"{kind} {count}" for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True))
     return Problem(
-        f"{share_text(len(bad), len(rows), 'reply', 'are')} not an answer: {named}.", len(bad), len(rows),
+        f"{share_text(len(bad), len(rows), 'reply', 'are')} not an answer: {named}.",
+        len(bad),
+        len(rows),
         some_rows(pairs.prediction, rows[bad[:3]], "reply"),
-    )  # fmt: skip
+    )
 
 
 @CHECKS.add(
-    "constant-boxes", "warning", "nearly all boxes are the same, and the true ones are not",
+    "constant-boxes",
+    "warning",
+    "nearly all boxes are the same, and the true ones are not",
     "Were the pictures looked at?",
-)  # fmt: skip
+)
 def constant_boxes(data: CheckData) -> Problem | None:
     """One box for nearly everything."""
     raw = _raw(data)
@@ -145,8 +155,9 @@ def constant_boxes(data: CheckData) -> Problem | None:
         return None
     return Problem(
         f"{share_text(int(same.sum()), len(same), 'box', 'are')} {raw.numbers[np.argmax(same)].tolist()}.",
-        int(same.sum()), len(same),
-    )  # fmt: skip
+        int(same.sum()),
+        len(same),
+    )
 
 
 def _commonest(boxes: Array) -> Array:

@@ -87,12 +87,15 @@ PREDICTION = Schema(
 )
 OPTIONS = (
     Option(
-        "coordinates", "text", "Space of the predictions' coordinates: pixels, shown, 1, 100, 1000, 1024 and others.",
-        "pixels", metavar="SPACE",
+        "coordinates",
+        "text",
+        "Space of the predictions' coordinates: pixels, shown, 1, 100, 1000, 1024 and others.",
+        "pixels",
+        metavar="SPACE",
     ),
     Option("order", "choice", "Order of the four numbers of a reply's box.", "xyxy", tuple(ORDERS)),
     Option("resample", "choice", "What is resampled: the image, or each expression.", "image", KEY, sides=False),
-)  # fmt: skip
+)
 
 
 def space_of(options: Options, side: str) -> str:
@@ -189,10 +192,25 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         weight = None if weight is None else weight[owner]
         units, owner = as_object(names), np.arange(len(owner))
     return GroundingPairs(
-        first_true, first_found, units, owner, pairs.truth_row, pairs.prediction_row, np.zeros(len(units), dtype=bool),
-        pairs.coverage, weight, true, predicted, readable, outcomes, size,
-        _describe(true, predicted) | ({"concepts"} if "exhaustive" in truth else set()), truth, true_order, true_begin,
-    )  # fmt: skip
+        first_true,
+        first_found,
+        units,
+        owner,
+        pairs.truth_row,
+        pairs.prediction_row,
+        np.zeros(len(units), dtype=bool),
+        pairs.coverage,
+        weight,
+        true,
+        predicted,
+        readable,
+        outcomes,
+        size,
+        _describe(true, predicted) | ({"concepts"} if "exhaustive" in truth else set()),
+        truth,
+        true_order,
+        true_begin,
+    )
 
 
 def _describe(true: Objects, predicted: Objects) -> frozenset[str]:
@@ -415,9 +433,13 @@ def _replied_objects(
     steps = np.append(0, np.cumsum(np.bincount(whole_owner[kept], minlength=len(replies))))
     score = np.concatenate(scores)[kept]
     objects = Objects(
-        steps, np.concatenate(boxes)[kept], np.concatenate(points)[kept], score, heads[whole_owner[kept]],
+        steps,
+        np.concatenate(boxes)[kept],
+        np.concatenate(points)[kept],
+        score,
+        heads[whole_owner[kept]],
         bool(len(score)) and not np.isnan(score).any(),
-    )  # fmt: skip
+    )
     return objects, readable, outcomes
 
 

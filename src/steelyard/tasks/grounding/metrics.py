@@ -639,6 +639,20 @@ class MaskPrecision(Metric):
 
 
 METRICS = (
-    Accuracy, MeanIou, Centre, Pointing, Recall, Answered, ExactSet, SetF1, NoneAccuracy, TargetAccuracy, BoxPrecision,
-    BoxRecall, BoxF1, OverallIou, MeanMaskIou, MaskPrecision,
-)  # fmt: skip
+    Accuracy,
+    MeanIou,
+    Centre,
+    Pointing,
+    Recall,
+    Answered,
+    ExactSet,
+    SetF1,
+    NoneAccuracy,
+    TargetAccuracy,
+    BoxPrecision,
+    BoxRecall,
+    BoxF1,
+    OverallIou,
+    MeanMaskIou,
+    MaskPrecision,
+)

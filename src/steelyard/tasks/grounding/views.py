@@ -43,9 +43,13 @@ def _outcomes(pairs: GroundingPairs) -> Table:
     kinds, counts = np.unique(names.astype(str), return_counts=True)
     order = np.argsort(-counts, kind="stable")
     return Table(
-        "outcomes", "Outcomes of the replies", "outcome", tuple(kinds[order].tolist()), ("expressions",),
+        "outcomes",
+        "Outcomes of the replies",
+        "outcome",
+        tuple(kinds[order].tolist()),
+        ("expressions",),
         counts[order].astype(float)[:, np.newaxis],
-    )  # fmt: skip
+    )
 
 
 def _presence(pairs: GroundingPairs) -> Table:
@@ -76,10 +80,13 @@ def overlap_histogram(pairs: GroundingPairs) -> Figure:
     best = _best(pairs)
     counts, edges = np.histogram(best[~np.isnan(best)], bins=BINS, range=(0.0, 1.0))
     return Figure(
-        "overlaps", "histogram", "Overlap with the true box",
-        {"low": edges[:-1], "high": edges[1:], "count": counts}, {"x": "IoU", "y": "expressions"},
+        "overlaps",
+        "histogram",
+        "Overlap with the true box",
+        {"low": edges[:-1], "high": edges[1:], "count": counts},
+        {"x": "IoU", "y": "expressions"},
         "The largest IoU of each expression that names something; 0 where nothing was found.",
-    )  # fmt: skip
+    )
 
 
 def corner_agreement(pairs: GroundingPairs) -> Figure:
@@ -88,11 +95,13 @@ def corner_agreement(pairs: GroundingPairs) -> Figure:
     place = np.flatnonzero(predicted >= 0)[:MOST]
     true = pairs.true.box[pairs.true.begin[pairs.truth_row[place]]]
     return Figure(
-        "corners", "agreement", "Coordinates of the boxes",
+        "corners",
+        "agreement",
+        "Coordinates of the boxes",
         {"x": true.ravel(), "y": pairs.predicted.box[predicted[place]].ravel()},
         {"x": "true coordinate (pixels)", "y": "predicted coordinate (pixels)"},
         "All four coordinates of each box. Points along another line than the diagonal show another coordinate space.",
-    )  # fmt: skip
+    )
 
 
 def listing(pairs: GroundingPairs, state: State) -> Listing:
