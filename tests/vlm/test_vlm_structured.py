@@ -23,7 +23,7 @@ from steelyard.core.errors import InputError
 from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import read_journal
-from steelyard.vlm.kinds import BoxForm, Kind
+from steelyard.vlm.kinds import BoxForm, Kind, shown_size
 from steelyard.vlm.plan import questions, read_plans
 from steelyard.vlm.questions import check_table, read_questions
 from steelyard.vlm.readings import read_run
@@ -290,6 +290,85 @@ def test_boxes_on_a_turned_picture(tmp_path: Path) -> None:
     assert model.asked == []
     (taken,) = read_run(tmp_path / "run").taken
     assert taken.answer.outcome == "failed"
+
+
+# --- one box or point -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "most", "multiple", "expected"),
+    [
+        (100, 50, 200, 0, (100, 50)),
+        (100, 50, 50, 0, (50, 25)),
+        (641, 427, 320, 0, (320, 213)),
+        (427, 641, 320, 0, (213, 320)),
+        (3000, 1, 100, 0, (100, 1)),
+        (640, 427, 0, 28, (644, 420)),  # 22.86 and 15.25 times 28
+        (10, 500, 0, 28, (28, 504)),
+    ],
+)
+def test_the_size_that_is_sent(width: int, height: int, most: int, multiple: int, expected: tuple[int, int]) -> None:
+    assert shown_size(width, height, most, multiple) == expected
+    if not multiple:  # what Pillow sends
+        image = Image.new("L", (width, height))
+        image.thumbnail((most, most))
+        assert image.size == expected
+
+
+PLACES = {
+    ("box", "[10, 5, 30, 25]"): ("ok", "[[10,5,30,25]]"),
+    ("box", '{"bbox_2d": [10, 5, 30, 25]}'): ("ok", "[[10,5,30,25]]"),
+    ("box", "null"): ("ok", "[]"),
+    ("box", "[10, 5, 10, 25]"): ("degenerate", ""),
+    ("box", "[30, 5, 10, 25]"): ("degenerate", ""),
+    ("box", "[90, 5, 130, 25]"): ("outside", ""),
+    ("box", "[10, 5]"): ("schema", ""),
+    ("box", "at 12, 3 and 4 o'clock, 90 % sure"): ("no_answer", ""),
+    ("point", "[10, 5]"): ("ok", "[[10,5]]"),
+    ("point", '{"point_2d": [10, 5]}'): ("ok", "[[10,5]]"),
+    ("point", "[10, 55]"): ("outside", ""),
+    ("point", "[10, 5, 30, 25]"): ("schema", ""),
+}
+
+
+@pytest.mark.parametrize(("kind", "reply"), PLACES)
+def test_replies_of_one_place(kind: str, reply: str) -> None:
+    answer = Kind(kind, boxes=BoxForm(width=100, height=50)).read(reply, "stop")
+    assert (answer.outcome, answer.said) == PLACES[kind, reply]
+
+
+def test_places_are_scored_by_grounding(tmp_path: Path) -> None:
+    """Two expressions of one picture are one unit; nothing there is an answer, and no answer is wrong."""
+    for number, shade in enumerate((0, 10)):
+        picture(tmp_path / f"{number}.png", shade, (100, 50))
+    truth = [("0.png", "cup", "[10, 10, 20, 20]"), ("0.png", "fork", "[50, 10, 20, 20]"), ("1.png", "dog", "null")]
+    rows = [{"image": image, "thing": thing, "where": box} for image, thing, box in truth]
+    spec = {"target": "where", "answer": "box", "format": "yxyx", "scale": "1000", "target_format": "xywh"}
+    point = {"target": "where", "answer": "point", "target_format": "xywh"}
+    write(
+        tmp_path,
+        rows,
+        {"find": {"prompt": "Where is the {thing}?", **spec}, "click": {"prompt": "Click on the {thing}.", **point}},
+    )
+    replies = {
+        "Where is the cup?": "[200, 100, 600, 300]",
+        "Where is the fork?": "I see none.",
+        "Where is the dog?": "null",
+        "Click on the cup.": "[20, 20]",
+        "Click on the fork.": "[10, 10]",
+        "Click on the dog.": "[1, 1]",
+    }
+    asked(tmp_path, lambda c: replies.get(c.texts[0], "pardon"))
+    result = score(tmp_path / "run", draws=100)
+    find, click = (row.report for row in result.rows)
+    assert (result.task, find["exact_set"].units) == ("grounding", 2)
+    values = {name: entry.value for name, entry in find.scores.items()}
+    assert values["exact_set"] == pytest.approx(2 / 3)
+    assert (values["n_acc"], values["t_acc"], values["answered"]) == (1, 0.5, pytest.approx(2 / 3))
+    assert (click["pointing"].value, click["answered"].value) == (0.5, 1)
+    files = write_sides(read_run(tmp_path / "run"), tmp_path / "sides")
+    again = api.evaluate("grounding", *[f for f in files if "find" in f], confidence=None)
+    assert again["exact_set"].value == values["exact_set"]
 
 
 # --- several pictures --------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.plan import REAL
 from steelyard.vlm.readings import Taken, VlmRun
 from steelyard.vlm.score_answers import replies
-from steelyard.vlm.sides import BOX_COLUMNS, Asked, SideColumns, known_columns, weight_sides
+from steelyard.vlm.sides import BOX_COLUMNS, PLACE_COLUMNS, Asked, SideColumns, known_columns, weight_sides
 
 
 def write_sides(run: VlmRun, folder: Path) -> list[str]:
@@ -31,7 +31,8 @@ def write_sides(run: VlmRun, folder: Path) -> list[str]:
             name = "truth.csv"
         else:
             answers = replies(model, taken_here, str(run.folder))
-            theirs = [name for name in own if answers.task != "boxes" or name not in BOX_COLUMNS]
+            taken_names = {"boxes": BOX_COLUMNS, "grounding": PLACE_COLUMNS}.get(answers.task, ())
+            theirs = [name for name in own if name not in taken_names]
             truth, predictions = answers.sides(answers.truth, Asked({}, tuple(theirs), None, {}, {}))
             name = f"{_safe(prompt)}-truth.csv"
         files[name] = truth

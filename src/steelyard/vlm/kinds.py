@@ -4,7 +4,8 @@ A reply goes through the same steps as one of grams (digits folded, closed thoug
 then all of it must be the answer. A text keeps its characters and marks. What it says is kept in one spelling: the
 option's letter, `yes`, `1250.5`.
 
-Answers that are boxes: a JSON list of `{"box": [...], "label": "cup", "score": 0.9}`, kept in pixels of the image.
+Answers that are boxes: a JSON list of `{"box": [...], "label": "cup", "score": 0.9}`, kept in pixels of the image. A
+`box` or a `point` is where one thing is that the question names: four or two numbers, or `null` where it is not there.
 
 Models write corners in several orders and scales; a question says which. What lies outside of the image or has no area
 is not an answer.
@@ -19,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from steelyard.core.frozen import Frozen
+from steelyard.language.coordinates import read_reply
 from steelyard.language.replies import read_choice, read_number
 from steelyard.vlm.answers import MOST_GRAMS, OUTCOMES, Answer, classify, declines, parse_reply, reply_text
 from steelyard.vlm.schema import TYPES, canonical_json, read_json, violation
@@ -34,7 +36,8 @@ class BoxForm(Frozen):
     """How boxes are written: the order of a box's numbers, and their scale.
 
     A scale is `pixels` of the image, `shown` (pixels of the image as it was sent, at most `max_side` long), or the
-    number that stands for the whole width and height. `labels` are the classes that may be named. `width`, `height` are
+    number that stands for the whole width and height. Where a model's processor rounds both sides of what it is shown
+    to a multiple of some pixels, that is `multiple`. `labels` are the classes that may be named. `width`, `height` are
     those of the image; 0 where they are not known yet.
     """
 
@@ -45,6 +48,7 @@ class BoxForm(Frozen):
     width: int = 0
     height: int = 0
     max_side: int = 0
+    multiple: int = 0
 
     def read(self, text: str) -> tuple[str, str]:
         """The outcome of a reply, and the boxes in one spelling where it is `ok`."""
@@ -66,10 +70,40 @@ class BoxForm(Frozen):
         if self.scale == "pixels" or not self.width:
             return 1.0, 1.0
         if self.scale == "shown":
-            longest = max(self.width, self.height)
-            shrunk = longest / min(longest, self.max_side or longest)
-            return shrunk, shrunk
+            shown = shown_size(self.width, self.height, self.max_side, self.multiple)
+            return self.width / shown[0], self.height / shown[1]
         return self.width / float(self.scale), self.height / float(self.scale)
+
+    def read_places(self, text: str, numbers: int) -> tuple[str, str]:
+        """Boxes (four numbers) or points (two) of a reply: the outcome, and a JSON list of them in pixels."""
+        return self._places(text, numbers, self.order, self._factors())
+
+    def true_boxes(self, cell: str) -> str | None:
+        """True boxes as a JSON list of x1, y1, x2, y2, empty where nothing is there; None where they are none."""
+        outcome, boxes = self._places(cell, 4, self.target_order, (1.0, 1.0))
+        return boxes if outcome == "ok" else None
+
+    def _places(self, text: str, numbers: int, order: str, factors: tuple[float, float]) -> tuple[str, str]:
+        reply = read_reply(text)
+        if reply.outcome != "ok":
+            return "no_answer", ""
+        places = []
+        for place in reply.boxes:
+            if len(place) != numbers:
+                return "schema", ""
+            if numbers == 2:
+                x, y = place[::-1] if order == "yxyx" else place
+                left, top, width, height = x, y, 0.0, 0.0
+            else:
+                left, top, width, height = _left_top_size(list(place), order)
+                if width <= 0 or height <= 0:
+                    return "degenerate", ""
+            left, top = left * factors[0], top * factors[1]
+            right, bottom = left + width * factors[0], top + height * factors[1]
+            if self.width and (min(left, top) < -_SLACK or max(right - self.width, bottom - self.height) > _SLACK):
+                return "outside", ""
+            places.append([left, top, right, bottom][:numbers])
+        return "ok", canonical_json(places)
 
     def _boxes(self, value: Any, order: str, factors: tuple[float, float]) -> tuple[str, str]:
         if not isinstance(value, list) or len(value) > MOST:
@@ -109,6 +143,28 @@ class BoxForm(Frozen):
         if not self.labels:
             return plain
         return next((known for known in self.labels if known.casefold() == plain.casefold()), None)
+
+
+def shown_size(width: int, height: int, max_side: int, multiple: int = 0) -> tuple[int, int]:
+    """The size in which a picture is sent: its sides shrunk to at most `max_side`, in whole pixels, as Pillow does it.
+
+    With `multiple`, both sides are then rounded to multiples of it, as the processors of some models do.
+    """
+    if max_side and max(width, height) > max_side:
+        aspect = width / height
+        if aspect <= 1:
+            width, height = _nearest_side(max_side * aspect, lambda side: abs(aspect - side / max_side)), max_side
+        else:
+            width, height = max_side, _nearest_side(max_side / aspect, lambda side: abs(aspect - max_side / side))
+    if multiple:
+        return tuple(max(multiple, round(side / multiple) * multiple) for side in (width, height))  # type: ignore[return-value]
+    return width, height
+
+
+def _nearest_side(side: float, error: Callable[[int], float]) -> int:
+    """One of the two whole numbers around a side, whichever keeps the proportions better; at least 1."""
+    low, high = max(math.floor(side), 1), max(math.ceil(side), 1)
+    return min(low, high, key=error)
 
 
 def _left_top_size(numbers: list[float], order: str) -> tuple[float, float, float, float]:
@@ -163,6 +219,8 @@ KINDS = {
     "text": "a short text",
     "json": "JSON that keeps to the schema",
     "boxes": 'boxes: [{"box": [...], "label": "..."}]',
+    "box": "the box of one thing: [10, 20, 30, 40], or null where it is not there",
+    "point": "a point on one thing: [10, 20], or null where it is not there",
     "nutrients": 'numbers from 0 up: {"mass": 310, "energy": 425}, or a list of ingredients',
 }
 MEANINGS = OUTCOMES | {
@@ -187,6 +245,8 @@ METRICS: dict[str, tuple[str, ...]] = {
     "text": ("exact", "anls@0.5", "word_f1", "cer", "answered"),
     "json": ("exact(norm=as_is)", "answered"),
     "boxes": ("f1", "precision", "recall", "mean_iou", "map50"),
+    "box": (),  # those of the task for what the expressions name
+    "point": ("pointing", "answered"),
     "nutrients": (),  # those of the task for the targets that there are
 }
 LONGEST = 10_000  # characters of a text
@@ -217,6 +277,8 @@ class Kind(Frozen):
     @property
     def task(self) -> str:
         """The task that such answers are scored by."""
+        if self.name in ("box", "point"):
+            return "grounding"
         return self.name if self.name in ("boxes", "nutrients") else "answers"
 
     @property
@@ -234,7 +296,9 @@ class Kind(Frozen):
         if self.name == "grams":
             answer = parse_reply(text, finish, mode=mode, most=most)
             return Answer("ok", answer.grams, answer.lenient, f"{answer.grams:.17g}") if answer.ok else answer
-        plain = reply_text(text, finish, mode, as_is=self.name in ("text", "json", "boxes", "nutrients"))
+        plain = reply_text(
+            text, finish, mode, as_is=self.name in ("text", "json", "boxes", "box", "point", "nutrients")
+        )
         return plain if isinstance(plain, Answer) else _READERS[self.name](self, plain)
 
     def truth(self, cell: str) -> str | None:
@@ -248,6 +312,8 @@ class Kind(Frozen):
             return read_choice(cell, dict(self.options), "strict")
         if self.name == "boxes":
             return self.boxes.truth(cell)
+        if self.name in ("box", "point"):
+            return self.boxes.true_boxes(cell)
         if self.name == "nutrients":
             return _true_nutrients(cell)
         if self.name == "json":
@@ -279,6 +345,8 @@ class Kind(Frozen):
             "text": "the answer itself, in a few words",
             "json": "one JSON value as described",
             "boxes": 'a JSON list of {"box": [...], "label": "..."}',
+            "box": "the four numbers of its box as JSON, or null if it is not there",
+            "point": "the two numbers of a point on it as JSON, or null if it is not there",
             "nutrients": "one JSON object as described, with numbers without units",
         }[self.name]
         remark = "The previous response could not be read. Please respond with ONLY"
@@ -375,6 +443,11 @@ def _boxes(kind: Kind, text: str) -> Answer:
     return Answer("refusal" if outcome == "bad_json" and declines(text) else outcome, said=boxes)
 
 
+def _place(kind: Kind, text: str) -> Answer:
+    outcome, places = kind.boxes.read_places(text, 4 if kind.name == "box" else 2)
+    return Answer("refusal" if outcome == "no_answer" and declines(text) else outcome, said=places)
+
+
 def _nutrients(kind: Kind, text: str) -> Answer:
     answer = _json(kind, text)
     if not answer.ok:
@@ -399,5 +472,5 @@ def _true_nutrients(cell: str) -> str | None:
 
 _READERS: dict[str, Callable[[Kind, str], Answer]] = {
     "number": _number, "integer": _integer, "yes/no": _yes_no, "choice": _choice, "text": _text,
-    "json": _json, "boxes": _boxes, "nutrients": _nutrients,
+    "json": _json, "boxes": _boxes, "box": _place, "point": _place, "nutrients": _nutrients,
 }  # fmt: skip

@@ -35,11 +35,12 @@ from steelyard.vlm.question_file import read_file
 from steelyard.vlm.schema import canonical_json, read_json, schema_of
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+PLACED = ("boxes", "box", "point")  # kinds whose answers are places in the picture
 # Which kinds have what.
 _ONLY = {
     "unit": ("number",), "options": ("choice",), "options_column": ("choice",), "min": ("number", "integer"),
-    "max": ("number", "integer"), "schema": ("json", "nutrients"), "format": ("boxes",), "scale": ("boxes",),
-    "labels": ("boxes",), "target_format": ("boxes",),
+    "max": ("number", "integer"), "schema": ("json", "nutrients"), "format": PLACED, "scale": PLACED,
+    "labels": ("boxes",), "target_format": PLACED, "multiple": PLACED,
 }  # fmt: skip
 KIND_KEYS = tuple(_ONLY)
 
@@ -70,7 +71,7 @@ def kind_of(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -
         least,
         most,
         _schema(spec, refuse) if name == "json" else _nutrient_schema(spec, refuse) if name == "nutrients" else "",
-        _box_form(spec, refuse) if name == "boxes" else BoxForm(),
+        _box_form(spec, refuse) if name in PLACED else BoxForm(),
     )
 
 
@@ -82,9 +83,10 @@ def kind_spec(kind: Kind) -> dict[str, Any]:
     spec |= {"max": kind.most} if kind.most < math.inf else {}
     spec |= {"schema": json.loads(kind.schema)} if kind.schema else {}
     form = kind.boxes
-    if kind.name == "boxes":
+    if kind.name in PLACED:
         spec |= {"format": form.order, "scale": form.scale, "target_format": form.target_order}
         spec |= {"labels": list(form.labels)} if form.labels else {}
+        spec |= {"multiple": form.multiple} if form.multiple else {}
     return spec
 
 
@@ -132,7 +134,10 @@ def _box_form(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError])
     names = tuple(" ".join(label.split()) for label in labels)
     if len({name.casefold() for name in names}) < len(names):
         raise refuse("has a label twice", "Each may appear only once.")
-    return BoxForm(orders[0], scale, names, orders[1])
+    multiple = str(spec.get("multiple", 0))
+    if not multiple.isdecimal() or int(multiple[:9]) > 1024:
+        raise refuse(f"has the multiple '{multiple[:40]}'", "Write a number of pixels, as 28.")
+    return BoxForm(orders[0], scale, names, orders[1], multiple=int(multiple))
 
 
 def _end(spec: Mapping[str, Any], key: str, refuse: Callable[[str, str], InputError]) -> float | None:
@@ -236,7 +241,7 @@ class Prompt(Frozen):
     @property
     def by_row(self) -> bool:
         """Whether `about` makes another question of it for each row."""
-        return bool(self.options_column) or self.kind.name == "boxes"
+        return bool(self.options_column) or self.kind.name in PLACED
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -273,7 +278,7 @@ class Prompt(Frozen):
         if self.options_column:
             kind = replace(self.kind, options=options_of(column(self.options_column)))
             return replace(self, kind=kind, follow_up=self.follow_up or kind.follow_up)
-        if self.kind.name == "boxes" and picture is not None:
+        if self.kind.name in PLACED and picture is not None:
             if picture.turned:
                 remedy = "Save it upright."
                 raise Unsupported("the image is turned by its EXIF data, so that boxes are ambiguous", remedy=remedy)

@@ -1,7 +1,7 @@
 """The score of own questions: by the task and the metrics of the kind of answer, over the sequences of the frames.
 
 A reply that is not an answer is wrong in every accuracy and has no numeric error; numbers are compared on the frames
-that both models answered. Boxes are scored by task `boxes`, over images.
+that both models answered. Boxes are scored by task `boxes` and the place of one thing by `grounding`, over images.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from steelyard.vlm.kinds import MEANINGS
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.readings import Taken
-from steelyard.vlm.sides import EXTRA, Asked, Key, SideColumns, answer_sides, box_sides, nutrient_sides
+from steelyard.vlm.sides import EXTRA, Asked, Key, SideColumns, answer_sides, box_sides, grounding_sides, nutrient_sides
 
 
 class Replies(Frozen):
@@ -47,6 +47,8 @@ class Replies(Frozen):
         """True answers and replies to them, as the task takes them."""
         if self.task == "boxes":
             return box_sides(truth, self.frames, self.answers, asked)
+        if self.task == "grounding":
+            return grounding_sides(self.rows, truth, self.frames, self.answers, asked)
         if self.task == "nutrients":
             return nutrient_sides(truth, self.asked.targets, self.frames, self.answers, asked)
         return answer_sides(self.rows, truth, self.frames, self.answers, asked)

@@ -22,8 +22,9 @@ Key = tuple[str, int]
 SideColumns = dict[str, list[Any]]
 WEIGHT = "sample_weight"
 BOX_COLUMNS = ("image", "label", "x", "y", "w", "h", "score")
+PLACE_COLUMNS = ("image", "expression", "x", "y", "w", "h", "width", "height")
 # A class that no true box has is wrong, and no reason to stop.
-EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}, "nutrients": {}}
+EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}, "nutrients": {}, "grounding": {}}
 
 
 class Asked(Frozen):
@@ -142,6 +143,36 @@ def box_sides(
     predictions, _ = _boxes({key: text for key, text in replies.items() if text != "[]"})
     del side["score"]
     return _with_columns(side, [frames[key] for key in keys], asked, ()), predictions
+
+
+def grounding_sides(
+    rows: Mapping[Key, Prompt],
+    truth: Mapping[Key, str],
+    frames: Mapping[Key, Frame],
+    answers: Mapping[Key, Answer],
+    asked: Asked,
+) -> tuple[SideColumns, SideColumns]:
+    """True boxes of what questions name and the replies, for `grounding`: frames of one picture are one unit."""
+    side: SideColumns = {name: [] for name in PLACE_COLUMNS}
+    keys = []
+    for key, text in truth.items():
+        frame, (sequence, t), form = frames[key], key, rows[key].kind.boxes
+        for x1, y1, x2, y2 in json.loads(text) or [[math.nan] * 4]:
+            keys.append(key)
+            size = (form.width or math.nan, form.height or math.nan)
+            values = (frame.image or sequence, f"{sequence}/{t}", x1, y1, x2 - x1, y2 - y1, *size)
+            for name, value in zip(side, values, strict=True):
+                side[name].append(value)
+    predictions: SideColumns = {
+        "image": [frames[key].image or key[0] for key in truth],
+        "expression": [f"{sequence}/{t}" for sequence, t in truth],
+        # In pixels, or the name of the outcome, which nothing reads as a box.
+        "reply": [answers[key].said if answers[key].ok else answers[key].outcome for key in truth],
+    }
+    named = {key: " ".join(frames[key].text(name) for name in rows[key].columns) for key in truth}
+    if any(named.values()):
+        side["text"] = [named[key] for key in keys]
+    return _with_columns(side, [frames[key] for key in keys], asked, ("image",)), predictions
 
 
 def nutrient_sides(

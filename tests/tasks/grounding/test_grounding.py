@@ -16,8 +16,8 @@ from support.paths import TESTS
 from support.refusal import check_names, refuses
 
 import steelyard as sy
+from steelyard.language.coordinates import read_reply, to_corners, to_pixels
 from steelyard.tasks.grounding.overlap import RULES, Rule, overlaps
-from steelyard.tasks.grounding.replies import read_reply, to_corners, to_pixels
 
 GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "grounding.json").read_text(encoding="utf-8"))
 NOWHERE = (float("nan"),) * 4
@@ -411,3 +411,63 @@ def test_checks_of_replies() -> None:
     check_names(predicted["coordinate-space"].what, "coordinates=1000 order=yxyx")
     clean = sy.check("grounding", truth, thousandths, options={"coordinates": "1000", "order": "yxyx"})
     assert not clean.errors
+
+
+# --- other tools ------------------------------------------------------------------------------------------------------
+
+
+def explained(truth: Side, replied: Side, *tools: str) -> dict[str, sy.Explanation]:
+    report = sy.evaluate("grounding", truth, replied, ["acc@0.5"], explain=list(tools), confidence=None)
+    return {explanation.tool: explanation for explanation in report.explanations}
+
+
+def test_replies_as_harnesses_read_them() -> None:
+    rows = GOLDENS["replies"]["rows"]
+    names = [str(number) for number in range(len(rows))]
+    truth = side(
+        [(n, n, *extents(r["truth"]), r["width"], r["height"]) for n, r in zip(names, rows, strict=True)],
+        *BOXED,
+        "width",
+        "height",
+    )
+    said = {"image": names, "expression": names, "reply": [r["reply"] for r in rows]}
+    tools = explained(truth, said, "lmms-eval", "vlmevalkit")
+    ground, kit = ([r[name] for r in rows] for name in ("lmms-eval refcoco_grounding", "VLMEvalKit RefCOCO"))
+    assert tools["lmms-eval"].theirs == {
+        "acc@0.5": np.mean([r["iou"] >= 0.5 for r in ground]),
+        "mean_iou": pytest.approx(np.mean([r["iou"] for r in ground]), rel=1e-15),
+        "centre": np.mean([r["centre"] for r in ground]),
+    }
+    assert tools["vlmevalkit"].theirs == {
+        "acc@0.5": np.mean([r["iou"] >= 0.5 for r in kit]),
+        "mean_iou": pytest.approx(np.mean([r["iou"] for r in kit]), rel=1e-15),
+    }
+    ours = sy.evaluate("grounding", truth, said, ["acc@0.5", "mean_iou", "centre"], confidence=None)
+    assert tools["lmms-eval"].ours == {name: ours[name].value for name in ("acc@0.5", "mean_iou", "centre")}
+
+
+def test_choosing_the_space_by_the_truth_pays() -> None:
+    """Random boxes, as the script of the goldens drew them: the better of two readings is right more often."""
+    draw = np.random.default_rng(7)
+    truth, said = [], []
+    for number in range(20_000):
+        (x, y), (w, h) = (draw.uniform(*bounds, 2) * [640, 480] for bounds in ((0, 0.5), (0.2, 0.5)))
+        across, down = np.sort(draw.uniform(0, 640, 2)), np.sort(draw.uniform(0, 480, 2))
+        truth.append((number, number, x, y, w, h, 640, 480))
+        said.append((number, number, repr([across[0].item(), down[0].item(), across[1].item(), down[1].item()])))
+    sides = side(truth, *BOXED, "width", "height"), side(said, "image", "expression", "reply")
+    expected = GOLDENS["best_reading"]
+    explanation = explained(*sides, "lmms-eval")["lmms-eval"]
+    assert explanation.ours["acc@0.5"] == expected["as pixels"]
+    assert explanation.theirs["acc@0.5"] == expected["lmms-eval: the better"]
+    assert scores(*sides, "acc@0.5", options={"coordinates": "1000"}) == [expected["as 0-1000"]]
+
+
+def test_other_rules_explained() -> None:
+    expected = GOLDENS["one_box"]["expected"]
+    tools = explained(*one_box(), "mdetr", "transvg")
+    assert tools["mdetr"].theirs["acc@0.5"] == expected["MDETR RefExpEvaluator"]["precision@1"]
+    share = expected["TransVG eval_val (float32, corners clipped to the image)"]["accuracy"]
+    assert tools["transvg"].theirs["acc@0.5"] == pytest.approx(share, abs=1e-6)
+    with refuses("E-missing-column", "reply"):
+        explained(*one_box(), "vlmevalkit")

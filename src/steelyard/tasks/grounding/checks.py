@@ -8,9 +8,9 @@ from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.core.counts import share_text
 from steelyard.core.records import BOX, Array
+from steelyard.language.coordinates import ORDERS, SCALES, read_reply, to_corners, to_pixels
 from steelyard.tasks.grounding.data import GroundingPairs, space_of
 from steelyard.tasks.grounding.overlap import Rule, overlaps
-from steelyard.tasks.grounding.replies import ORDERS, SCALES, read_reply, to_corners, to_pixels
 
 CHECKS = with_ids(Checks(), repeats=False)
 SPACES = ("pixels", *SCALES, "square:centre:1", "square:corner:1")

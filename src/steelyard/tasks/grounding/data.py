@@ -27,7 +27,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import BOX, Column, Records, Schema, as_object, weight_column
 from steelyard.core.task import Policy
-from steelyard.tasks.grounding.replies import ORDERS, check_space, read_reply, to_corners, to_pixels
+from steelyard.language.coordinates import ORDERS, check_space, read_reply, to_corners, to_pixels
 
 KEY = ("image", "expression")
 LARGEST = 1e7  # of a coordinate in pixels
@@ -144,6 +144,8 @@ class GroundingPairs(Pairs):
     rows: Records | None = None  # the truth with a row for each object, and where those of each group stand
     row_order: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     row_begin: Array = field(default_factory=lambda: np.zeros(1, np.int64))
+    space: str = "pixels"  # in which the replies are declared to be, and the order of the numbers of a box
+    order: str = "xyxy"
 
     @property
     def metadata(self) -> Metadata:
@@ -210,6 +212,8 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         truth,
         true_order,
         true_begin,
+        space_of(options, "prediction"),
+        str(options.of("order", "prediction")),
     )
 
 

@@ -14,6 +14,7 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.tasks.grounding.data import GroundingPairs
+from steelyard.tasks.grounding.explain import explain as explain
 from steelyard.tasks.grounding.overlap import Rule
 from steelyard.tasks.grounding.sums import cells, chosen, similarities
 
