@@ -41,6 +41,7 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("oriented", ("test_oriented.py", "test_quads.py"), ("shapely", "goldens of DOTA_devkit and others")),
     ("boxes3d", ("test_boxes3d.py",), ("goldens of KITTI's kit and nuscenes-devkit",)),
     ("grounding", ("test_grounding.py",), ("goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",)),
+    ("tables", ("test_trees.py",), ("goldens of PubTabNet 8ffde90, OmniDocBench 1.6.0, table-transformer 16d124f",)),
     ("nutrients", ("test_nutrients.py",), ("scikit-learn", "scipy", "goldens of pingouin 0.7.0")),
     ("labels", ("test_labels_parity.py", "test_labels_counts.py"), ("scikit-learn",)),
     ("rankings", ("test_rankings_parity.py",), ("ranx", "goldens of pytrec-eval-terrier 0.5.11, ir-measures 0.4.3")),

@@ -77,6 +77,10 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {**{k: v for k, v in BOX.items() if k != "label"}, "expression": ["e", "e"]},
         {**{k: v[:1] for k, v in BOX.items() if k != "label"}, "expression": ["e"]}, "acc@0.5", 0.5, 0.75,
     ),
+    "tables": (
+        {"table": ["a", "b"], "html": ["<table><td>x</table>"] * 2},
+        {"table": ["a", "b"], "html": ["<table><td>x</table>", "<table><td>y</table>"]}, "teds", 0.75, 0.875,
+    ),
     "nutrients": ({"dish": ["a", "b"], "fat": [10, 10]}, {"dish": ["a", "b"], "fat": [10, 14]}, "mae(target=fat)", 2, 1),
     "boxes3d": (SPACE, {**{k: v[:1] for k, v in SPACE.items()}, "score": [0.9]}, "map", 40 / 90, 65 / 90),  # nuScenes: recalls above 0.1
     "tracking": (

@@ -95,6 +95,7 @@ TABLES = [
     ("id,label,group", "id,score", ("labels",)),
     ("id,label:cat,label:dog", "id,probability:cat,probability:dog", ("labels",)),
     ("image,label,x,y,w,h", "image,label,x,y,w,h,score", ("boxes",)),
+    ("table,html", "table,html", ("tables",)),
     ("image,expression,x,y,w,h", "image,expression,reply", ("grounding",)),
     ("image,label,cx,cy,w,h,angle", "image,label,cx,cy,w,h,angle,score", ("oriented",)),
     ("image,xc,yc,a,b,theta", "image,xc,yc,a,b,theta", ("ellipses",)),

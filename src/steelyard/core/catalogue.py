@@ -39,6 +39,7 @@ MODULES = {
     "boxes3d": "steelyard.tasks.boxes3d.task",
     "nutrients": "steelyard.tasks.nutrients.task",
     "grounding": "steelyard.tasks.grounding.task",
+    "tables": "steelyard.tasks.tables.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -70,6 +71,7 @@ SYNONYMS = {
     "boxes3d": ("3d detection", "3d", "3d boxes", "3d object detection", "detection 3d", "lidar"),
     "nutrients": ("nutrition", "calories", "nutrient", "food nutrition", "nutrition estimation", "macronutrients"),
     "grounding": ("refcoco", "referring expressions", "visual grounding", "phrase grounding", "referring"),
+    "tables": ("table", "table recognition", "table structure", "teds", "grits", "pubtabnet"),
 }
 
 

@@ -20,7 +20,7 @@ from steelyard.tasks.shared.tools import Tool, explain_tool
 NAMES = [
     "weights", "sequences", "boxes", "masks", "keypoints", "oriented", "losses", "ellipses", "labels", "rankings", "captions",
     "segmentation", "tracking", "panoptic", "volumes", "answers", "boxes3d", "nutrients",
-    "grounding",
+    "grounding", "tables",
 ]  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Task `tables`: tables as HTML, compared as trees (TEDS) and as grids (GriTS)."""
