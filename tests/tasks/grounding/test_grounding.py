@@ -129,6 +129,8 @@ def test_masks_as_rela_and_lisa() -> None:
         specs = [f"{name}(no_target=head)" if head else name for name in names]
         reference = [expected[key][name] / 100 for name in ("gIoU", "cIoU", "Pr@0.7", "Pr@0.8", "Pr@0.9")]
         assert scores(*masks(), *specs) == pytest.approx(reference, rel=1e-12)
+        presence = ["t_acc(no_target=head)", "n_acc(no_target=head)"] if head else ["t_acc", "n_acc"]
+        assert scores(*masks(), *presence) == [expected[key]["T_acc"], expected[key]["N_acc"]]
     lisa, hand = expected["LISA validate (its formula, float32)"], expected["by hand: expressions with a target"]
     assert scores(*masks(), "giou", "ciou") == pytest.approx([lisa["giou"], lisa["ciou"]], abs=1e-6)
     specs = ("oiou(of=target)", "miou(of=target)", "p@0.5", "p@0.6", "p@0.7", "p@0.8", "p@0.9")
@@ -318,6 +320,26 @@ def test_a_reply_outside_its_image_is_wrong() -> None:
 def test_several_boxes_of_a_reply() -> None:
     said = replies("[300, 300, 400, 400] [100, 100, 200, 200]", "[0, 0, 64, 48]", "null")
     assert scores(TRUTH, said, "acc@0.5", "acc@0.5(several=best)", "answered") == pytest.approx([1 / 3, 2 / 3, 1])
+
+
+def test_counts_and_recall_of_sets() -> None:
+    """By hand: of four expressions the counts are right, one short, one too many, and unanswered with one object."""
+    truth = side(
+        [
+            ("a", "w", 0, 0, 9, 9),
+            ("a", "x", 0, 0, 9, 9),
+            ("a", "x", 20, 20, 9, 9),
+            ("b", "y", *NOWHERE),
+            ("b", "z", 0, 0, 9, 9),
+        ],
+        *BOXED,
+    )
+    said = side([("a", "w", 0, 0, 9, 9), ("a", "x", 20, 20, 9, 9), ("b", "y", 5, 5, 9, 9)], *BOXED)
+    assert scores(truth, said, "count_exact", "count_mae") == [0.25, 0.75]
+    # Of three expressions that name something two have a hit; the box around both objects of 'x' is missed.
+    assert scores(truth, said, "recall@1(boxes=any)", "recall@1(boxes=merged)") == pytest.approx([2 / 3, 1 / 3])
+    with refuses("E-conflict", "boxes"):
+        scores(truth, said, "recall@1")
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

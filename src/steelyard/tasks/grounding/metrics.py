@@ -22,6 +22,7 @@ from steelyard.tasks.grounding.sums import (
     Boxes,
     CentreSum,
     Expressions,
+    HeadSum,
     HitSum,
     MaskHits,
     MaskSum,
@@ -293,13 +294,17 @@ class Recall(OfTargets):
 
     k: Annotated[int, Between(0, 100_000, whole=True)] = 1
     iou: Iou = 0.5
-    boxes: Boxes = "any"
+    boxes: Boxes = ""
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        return (cls(boxes="any"),)
 
     @property
     def label(self) -> str:
         """Name k and the protocol."""
         name = f"Recall at {self.k}" if self.k else "Recall of all boxes"
-        return f"{name}, {'merged boxes' if self.boxes == 'merged' else 'any box'}"
+        return name + {"": "", "any": ", any box", "merged": ", merged boxes"}[self.boxes]
 
     def score_sum(self) -> Sum:
         return RecallSum(self.k, float(self.iou), self.boxes)
@@ -396,14 +401,19 @@ class Presence(OfSets):
     """Base of accuracies of presence: of the expressions of one kind, the share whose answer says so."""
 
     kind: ClassVar[Expressions] = NONE
+    head_column: ClassVar[int] = 0
+
+    no_target: Literal["boxes", "head"] = "boxes"
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return self.score_sum(), ALL, ANSWERED, self.kind
+        return HeadSum() if self.no_target == "head" else self.score_sum(), ALL, ANSWERED, self.kind
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return ratio(totals[self.score_sum()][:, self.column], totals[self.kind])
+        return ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        if self.no_target == "head":
+            return totals[HeadSum()][:, self.head_column], totals[self.kind]
         return totals[self.score_sum()][:, self.column], totals[self.kind]
 
 
@@ -412,7 +422,8 @@ class NoneAccuracy(Presence):
 
     $\mathrm{N\text{-}acc} = \frac{\mathrm{TP}}{\mathrm{TP} + \mathrm{FN}}$
 
-    A reply that cannot be read is not such an answer.
+    A reply that cannot be read is not such an answer. With `no_target=head` the column `none` of the predictions
+    decides, as ReLA's own output does.
 
     Undefined when every expression names something.
 
@@ -447,7 +458,53 @@ class TargetAccuracy(Presence):
     title = "Target accuracy"
     reference = "gRefCOCO 41a8f00"
     column = 6
+    head_column = 1
     kind = TARGET
+
+
+class CountExact(OfSets):
+    r"""Exact count: the share of expressions with as many boxes as they name objects, none included.
+
+    $\frac{1}{N} \sum_i [\,|P_i| = |G_i|\,]$
+
+    Undefined when there is no expression.
+
+    Pros:
+    - Shows invented and forgotten objects at a glance.
+
+    Cons:
+    - Where the boxes lie does not count.
+    """
+
+    name = "count_exact"
+    title = "Right number of boxes"
+    column = 7
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[self.score_sum()][:, self.column], totals[ALL]
+
+
+class CountError(OfSets):
+    r"""Count error: by how many boxes the answer is off, averaged over expressions.
+
+    $\frac{1}{N} \sum_i \big|\,|P_i| - |G_i|\,\big|$
+
+    An expression without an answer has no boxes.
+
+    Undefined when there is no expression.
+
+    Pros:
+    - In objects.
+
+    Cons:
+    - Expressions that name many objects dominate.
+    """
+
+    name = "count_mae"
+    title = "Error of the number of boxes"
+    better = "lower"
+    range = (0.0, float("inf"))
+    column = 8
 
 
 class BoxRatio(OfSets):
@@ -649,6 +706,8 @@ METRICS = (
     SetF1,
     NoneAccuracy,
     TargetAccuracy,
+    CountExact,
+    CountError,
     BoxPrecision,
     BoxRecall,
     BoxF1,

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import SumBlock
+from steelyard.core.counts import share_text
 from steelyard.core.errors import Conflict, MissingColumn
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
@@ -233,6 +234,14 @@ class RecallSum(ExpressionSum):
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
         of = cells(pairs, cache)
+        several = int((pairs.targets > 1).sum())
+        if not self.boxes and several:
+            raise Conflict(
+                f"{share_text(several, len(pairs.owner), 'expression', 'name')} several objects, and papers differ in "
+                "what is a hit there",
+                where=pairs.truth.source,
+                remedy="Say boxes=any for a hit of any of them, or boxes=merged for the box around all of them.",
+            )
         if self.boxes == "merged":
             low = _each_group(np.minimum, pairs.true.box[:, :2], pairs.true.begin, pairs.truth_row)
             high = _each_group(np.maximum, pairs.true.box[:, 2:], pairs.true.begin, pairs.truth_row)
@@ -259,7 +268,8 @@ def _each_group(fold: np.ufunc, values: Array, begin: Array, groups: Array) -> A
 
 class SetSum(ExpressionSum):
     """Of each expression: whether its boxes match one to one, the F1 of its boxes, matches, boxes found, boxes true,
-    whether both agree that nothing is there, and whether both say that something is.
+    whether both agree that nothing is there, whether both say that something is, whether the number of boxes is right,
+    and by how many it is off.
     """
 
     name = "grounding.sets"
@@ -276,18 +286,20 @@ class SetSum(ExpressionSum):
             else np.ones(len(pairs.predicted.score), dtype=bool)
         )
         replies = np.zeros(len(pairs.owner), dtype=np.int64)
-        spoken = np.flatnonzero(pairs.replies > 0)
-        if len(spoken):
+        place = np.flatnonzero(pairs.replies > 0)
+        if len(place):
             steps = np.append(0, np.cumsum(kept))
-            group = pairs.prediction_row[spoken]
-            replies[spoken] = steps[pairs.predicted.begin[group + 1]] - steps[pairs.predicted.begin[group]]
+            group = pairs.prediction_row[place]
+            replies[place] = steps[pairs.predicted.begin[group + 1]] - steps[pairs.predicted.begin[group]]
         targets, answered = pairs.targets, pairs.answered
         matches = self._matches(pairs, cache, kept)
         total = targets + replies
         f1 = np.where(total > 0, 2 * matches / np.maximum(total, 1), 1.0) * answered
         exact = (matches == targets) & (matches == replies) & answered
         quiet = (targets == 0) & (replies == 0) & answered
-        return np.stack([exact, f1, matches, replies, targets, quiet, (targets > 0) & (replies > 0)], axis=1)
+        spoken = (targets > 0) & (replies > 0)
+        off = np.abs(replies - targets)
+        return np.stack([exact, f1, matches, replies, targets, quiet, spoken, (off == 0) & answered, off], axis=1)
 
     def _matches(self, pairs: GroundingPairs, cache: SharedCache, kept: Array) -> Array:
         """How many true and found boxes of each expression match one to one."""
@@ -317,6 +329,18 @@ class SetSum(ExpressionSum):
         column = _native.assign_scipy(-gain)
         rows = np.flatnonzero(column >= 0)
         return int(np.count_nonzero(fits[rows, column[rows]]))
+
+
+class HeadSum(ExpressionSum):
+    """Of each expression: whether it names nothing and the model says so, and whether it names something and the model
+    says that. The column `none` of the predictions is what the model says.
+    """
+
+    name = "grounding.head"
+
+    def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        said = _said_none(pairs)
+        return np.stack([(pairs.targets == 0) & said, (pairs.targets > 0) & ~said & pairs.answered], axis=1)
 
 
 class MaskSum(ExpressionSum):
