@@ -76,6 +76,9 @@ void bind(nanobind::module_& m);
 namespace ranking_scores_binding {
 void bind(nanobind::module_& m);
 }
+namespace rates_binding {
+void bind(nanobind::module_& m);
+}
 namespace solid_binding {
 void bind(nanobind::module_& m);
 }
@@ -126,6 +129,7 @@ NB_MODULE(_native, m) {
   steelyard::ranked_ap_binding::bind(m);
   steelyard::ranking_join_binding::bind(m);
   steelyard::ranking_scores_binding::bind(m);
+  steelyard::rates_binding::bind(m);
   steelyard::solid_binding::bind(m);
   steelyard::solid_files_binding::bind(m);
   steelyard::streams_binding::bind(m);

@@ -575,6 +575,14 @@ def ranking_err(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], s
 def ranking_bpref(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], level: float) -> NDArray[numpy.float64]:
     """Binary preference."""
 
+def rates(weights: NDArray[numpy.float64], owner: NDArray[numpy.int64], second: NDArray[numpy.int64], kind: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], score: NDArray[numpy.float64], figure: int, parameters: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    One figure of ranked events for each row of weights; an event with two owners weighs their product.
+    """
+
+def rates_each(starts: NDArray[numpy.int64], kind: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], score: NDArray[numpy.float64], figure: int, parameters: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """The same for each unit alone, whose events stand together."""
+
 def kitti_match(view: int, truth_begin: NDArray[numpy.int64], truth_box: NDArray[numpy.float64], truth_group: NDArray[numpy.int32], truth_own: NDArray[numpy.uint8], truth_levels: NDArray[numpy.uint8], truth_alpha: NDArray[numpy.float64], begin: NDArray[numpy.int64], box: NDArray[numpy.float64], group: NDArray[numpy.int32], small: NDArray[numpy.uint8], alpha: NDArray[numpy.float64], score: NDArray[numpy.float64], region_begin: NDArray[numpy.int64], region: NDArray[numpy.float64], least: NDArray[numpy.float64], levels: int, threads: int = 0) -> dict[str, object]:
     """Events and truths of KITTI's matching by class and level, in order."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.drawn import DRAWN, VARIANTS
+from support.drawn_labels import OF_OWN_DATA
 
 from steelyard.core import catalogue
 from steelyard.core.state import State
@@ -47,7 +48,13 @@ def cases() -> list[Any]:
     for name, task in catalogue.built_in().items():
         without = ["report_can_be_shown"]  # which test_pages looks at in a browser
         without += ["counts_agree_with_rows"] if name in SLOW else []
-        every += [(name, law) for law in laws_of(BuiltIn(task, DRAWN[name]), without)]
+        others = {spec for specs in OF_OWN_DATA for spec in specs} if name == "labels" else set()
+        metrics = [metric for metric in catalogue.metrics(name) if str(metric) not in others]
+        every += [(name, law) for law in laws_of(BuiltIn(task, DRAWN[name], metrics), without)]
+    for specs, drawn in OF_OWN_DATA.items():
+        metrics = [catalogue.parse(spec, "labels") for spec in specs]
+        case = BuiltIn(catalogue.find_task("labels"), drawn, metrics)
+        every += [("labels:own", law) for law in laws_of(case, ["report_can_be_shown"])]
     for name, (draw, specs) in VARIANTS.items():
         task = name.partition(":")[0]
         metrics = [catalogue.parse(spec, task) for spec in specs]

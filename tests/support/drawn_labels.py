@@ -58,8 +58,50 @@ def draw_counted(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     }
 
 
+def draw_confident(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Labels with a confidence and ties in it, in groups, with weights that are whole numbers."""
+    truth, _ = draw_labels(rng, units)
+    confidence = np.round(rng.random(len(truth["id"])), 1)
+    label = np.where((rng.random(len(confidence)) < 0.6) | (confidence > 0.7), truth["label"], "no")
+    weight = rng.integers(1, 4, len(label))
+    return truth | {"weight": weight}, {"id": truth["id"], "label": label, "confidence": confidence}
+
+
+def perfect_confident(truth: Data) -> Data:
+    return {"id": truth["id"], "label": truth["label"], "confidence": np.linspace(0, 1, len(truth["id"]))}
+
+
+def draw_unknowns(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Three classes and one that is out of distribution in every group, with scores that tie."""
+    truth, _ = draw_labels(rng, units)
+    known = rng.choice(["ant", "bee", "cat"], len(truth["id"]))
+    label = np.where(np.asarray(truth["label"]) == "yes", "unknown", known)
+    guess = np.where(rng.random(len(label)) < 0.7, known, "ant")
+    score = np.round(rng.normal((label == "unknown") * 1.0, 1.0), 1)
+    return truth | {"label": label}, {"id": truth["id"], "label": guess, "score": score}
+
+
+def perfect_unknowns(truth: Data) -> Data:
+    unknown = np.asarray(truth["label"]) == "unknown"
+    return {"id": truth["id"], "label": np.where(unknown, "ant", truth["label"]), "score": unknown.astype(float)}
+
+
 SKIP = {"missing": "skip", "extra": "skip"}
 DRAWN = {"labels": Drawn(draw_labels, perfect_labels, unit="group", weight="weight", policy=SKIP)}
+# Metrics that are defined on data of their own only: all laws hold for them there.
+OF_OWN_DATA = {
+    ("aurc", "e_aurc", "augrc", "risk@0.8", "coverage@0.05", "e_aurc(oracle=closed)"): Drawn(
+        draw_confident, perfect_confident, unit="group", weight="weight", policy=SKIP
+    ),
+    ("ccr@0.1", "oscr", "id_accuracy"): Drawn(
+        draw_unknowns,
+        perfect_unknowns,
+        unit="group",
+        weight="weight",
+        policy=SKIP,
+        options={"ood": "unknown", "higher": "ood"},
+    ),
+}
 VARIANTS: dict[str, tuple[Callable[[np.random.Generator, int], tuple[Data, Data]], tuple[str, ...]]] = {
     "labels:multiclass": (
         draw_multiclass,

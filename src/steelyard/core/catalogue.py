@@ -272,6 +272,9 @@ def _build(written: Call, task: Task) -> Metric:
     settings: dict[str, Any] = {}
     if call.at is not None:
         at = named.get(fold_name(call.at_key)) if call.at_key else cls.at or cls.also_at
+        meant_at = task.spellings.get(f"{call.name}@")  # another metric, where a value is given behind @
+        if at is None and meant_at is not None:
+            return _build(dataclasses.replace(call, name=meant_at), task)
         if at is None or at not in (cls.at, cls.also_at):
             raise InvalidSpec(f"metric '{call.name}' takes no '@{call.at_key}'", remedy=_settings_of(cls))
         own = task.spellings.get(f"{call.name}@{render_value(call.at)}")

@@ -296,23 +296,28 @@ def describe(cls: type[Metric]) -> Description:
 class Between(Frozen):
     """What a number may be, in the annotation of a setting: `Annotated[float, Between(0, 1)]`.
 
-    Both ends are allowed; with `open_low` the lower one is not. With `whole` it must be an `int`.
+    Both ends are allowed; with `open_low` the lower one is not, with `open_high` the upper one is not. With `whole` it
+    must be an `int`.
     """
 
     low: float
     high: float = float("inf")
     open_low: bool = False
     whole: bool = False
+    open_high: bool = False
 
     def __contains__(self, value: object) -> bool:
         if not isinstance(value, int if self.whole else int | float) or isinstance(value, bool):
             return False
-        return self.low <= value <= self.high and not (self.open_low and value == self.low)
+        ends = (self.open_low and value == self.low) or (self.open_high and value == self.high)
+        return self.low <= value <= self.high and not ends
 
     def __str__(self) -> str:
         low, high = (f"{end:{'' if self.whole else 'g'}}" for end in (self.low, self.high))
         start = f"a {'whole ' if self.whole else ''}number {'more than' if self.open_low else 'from'} {low}"
-        return f"{start} up" if self.high == float("inf") else f"{start} to {high}"
+        if self.high == float("inf"):
+            return f"{start} up"
+        return f"{start} {'and less than' if self.open_high else 'to'} {high}"
 
 
 def _check_setting(metric: Metric, field: dataclasses.Field[Any], value: Any) -> None:

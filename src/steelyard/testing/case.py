@@ -52,7 +52,7 @@ class Case:
 
     def pairs(self, sides: BothSides) -> Any:
         """Both sides, read and joined."""
-        options = Options(self.task.options)
+        options = Options(self.task.options, self.drawn.options)
         truth, prediction = read_sides(self.task, *sides, {}, options)
         return self.task.join(truth, prediction, self.policy, options)
 

@@ -23,7 +23,8 @@ class Drawn(Frozen):
     better, and `worst(truth)`, where it is given, some that cannot be worse than those drawn.
 
     `unit` is the truth's column of unit ids, where it is not the first of the key, and `weight` that of the units' own
-    weights, where the drawn data have one. `policy` says what the data need: {"missing": "worst", "extra": "skip"}.
+    weights, where the drawn data have one. `policy` says what the data need: {"missing": "worst", "extra": "skip"}, and
+    `options` are those of the task that they are read with.
     """
 
     draw: Callable[[np.random.Generator, int], tuple[Any, Any]]
@@ -32,6 +33,7 @@ class Drawn(Frozen):
     unit: str = ""
     weight: str = ""
     policy: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def shuffled(columns: Columns, rng: np.random.Generator) -> Columns:

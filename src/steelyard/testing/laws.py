@@ -228,6 +228,9 @@ def perfect_is_best(case: Case, metric: Metric) -> None:
         require_equal(value, best, f"'{metric}' of perfect predictions", 1e-12)
         return
     other = case.value(metric, case.once(("imperfect",), lambda: case.measure((truth, predictions))))
+    if abs(best) == float("inf"):  # which perfect predictions reach, or are undefined where they would
+        require(not value * np.sign(best) < other * np.sign(best), f"'{metric}' of perfect predictions is {value}")
+        return
     require(abs(value - best) < abs(other - best), f"'{metric}' of perfect predictions is {value}, of drawn {other}")
 
 
@@ -259,9 +262,13 @@ METRIC_LAWS = (
 DRAWS = 200
 
 
+def _options(case: Case) -> dict[str, Any]:
+    return {"options": dict(case.drawn.options)} if case.drawn.options else {}
+
+
 def _report(case: Case, seed: int, **settings: Any) -> Report:
     truth, predictions = case.draw(seed)
-    policy: Any = dict(case.drawn.policy)
+    policy: Any = dict(case.drawn.policy) | _options(case)
     return evaluate(case.task.name, truth, predictions, case.metrics, draws=DRAWS, **policy, **settings)
 
 
@@ -288,7 +295,7 @@ def report_is_repeatable(case: Case) -> None:
 def comparison_with_itself_shows_nothing(case: Case) -> None:
     """A model does not differ from itself."""
     truth, predictions = case.draw(16)
-    policy: Any = dict(case.drawn.policy)
+    policy: Any = dict(case.drawn.policy) | _options(case)
     result = compare(case.task.name, truth, predictions, predictions, case.metrics, draws=DRAWS, **policy)
     for spec, difference in result.differences.items():
         require(difference.difference == 0 and difference.p == 1, f"'{spec}' differs from itself: {difference}")
@@ -301,7 +308,7 @@ def batches_are_the_whole(case: Case) -> None:
     expected = _report(case, 21)
     gathered = []
     for part in reversed(cut(sides, key, case.drawn.unit or key, PARTS)):
-        policy: Any = dict(case.drawn.policy)
+        policy: Any = dict(case.drawn.policy) | _options(case)
         accumulator = Accumulator(case.task.name, **policy)
         accumulator.update(*part)
         gathered.append(Accumulator.from_bytes(accumulator.to_bytes()))
@@ -326,7 +333,7 @@ def report_can_be_shown(case: Case) -> None:
 
 def drawn_data_are_healthy(case: Case) -> None:
     """`check` finds no error in data that are as they should be."""
-    report = check(case.task.name, *case.draw(23))
+    report = check(case.task.name, *case.draw(23), **_options(case))
     errors = [finding.what for finding in report.errors]
     require(not errors, f"`check` finds errors in drawn data: {errors}")
 

@@ -38,10 +38,23 @@ def test_examples() -> None:
     alone = (
         "accuracy", "balanced_accuracy", "mcc", "kappa", "hamming", "exact_match", "precision", "recall", "f1", "fbeta",
         "jaccard", "specificity", "fpr", "fnr", "npv", "fdr", "ap", "roc_auc", "best_f1", "best_threshold", "log_loss",
-        "brier", "ece", "rms_ce", "mce", "classwise_ece",
+        "brier", "ece", "rms_ce", "mce", "classwise_ece", "eer", "min_dcf", "dprime", "best_accuracy", "oscr",
+        "id_accuracy", "aurc", "e_aurc", "augrc",
     )  # fmt: skip
     wrapped = {name: [f"{name}(f1)"] for name in ("macro", "micro", "weighted", "per_class")}
-    others = {"ovo": ["ovo(roc_auc)"], "topk": ["topk@5"], "tpr_at_fpr": ["tpr_at_fpr@0.01"]}
+    others = {"ovo": ["ovo(roc_auc)"], "aupr": ["aupr(positive=yes)"], "fpr_at_tpr": ["fpr_at_tpr@95(positive=yes)"]}
+    for spec in (
+        "topk@5",
+        "tpr_at_fpr@0.01",
+        "tar@0.001",
+        "frr@0.001",
+        "frr_at_threshold@0.5",
+        "far_at_threshold@0.5",
+        "ccr@0.1",
+        "risk@0.8",
+        "coverage@0.05",
+    ):
+        others[spec.partition("@")[0]] = [spec]
     assert examples("labels") == {**{name: [name] for name in alone}, **wrapped, **others}
 
 

@@ -427,6 +427,9 @@ PREDICTION = Schema(
             meaning="of the positive class, or probability:CLASS",
             beside="probability",
         ),
+        Column(
+            "confidence", "number", required=False, meaning="how sure the label is, for rejection", beside="confidence"
+        ),
     ),
 )
 
@@ -435,6 +438,14 @@ OPTIONS = (
     Option(
         "classes", "ids", "Classes in order, as a file with one per line; any other label is an error.",
         sides=False, column="label", metavar="FILE",
+    ),
+    Option(
+        "ood", "text", "The label of rows that are out of distribution; all others are in it.",
+        sides=False, metavar="LABEL",
+    ),
+    Option(
+        "higher", "choice", "Which rows score higher: id or ood. Needed to score what is out of distribution.",
+        choices=("id", "ood"), sides=False,
     ),
 )  # fmt: skip
 
@@ -454,6 +465,8 @@ class CountedRecords(Records):
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
     """Read labels alike on both sides, and give the truth the classes that were declared."""
     truth, prediction = alike(truth, prediction)
+    if options.of("ood") is not None or options.of("higher") is not None:
+        return declare_unknowns(truth, prediction, options)
     given = options.of("classes")
     if given is None:
         return truth, prediction
@@ -462,6 +475,78 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
         raise EmptyInput("no class is declared", where=given.source, remedy="Name at least one.")
     declared = DeclaredRecords(truth.source, truth.columns, truth.other, truth.place, truth.names, classes)
     return declared, prediction
+
+
+KNOWN, UNKNOWN = "id", "ood"
+
+
+def declare_unknowns(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
+    """Two classes, in distribution and out of it, with the score of the second; labels stay under `known`."""
+    label, higher = options.of("ood"), options.of("higher")
+    if higher is None:
+        raise Conflict(
+            "which rows score higher, those in distribution or those out of it?",
+            where=prediction.source,
+            remedy="Give the option higher: id for a confidence, ood for a novelty score.",
+        )
+    if "score" not in prediction:
+        raise MissingColumn(
+            "there is no column 'score', which tells rows in distribution from others",
+            where=prediction.source,
+            remedy="Rename the column, or map it: `columns={'score': 'YOUR_COLUMN'}`.",
+        )
+    unknown = _unknown_rows(truth, label)
+    if not unknown.any() or unknown.all():
+        kind = "in" if unknown.any() else "out of"
+        named = f": none has label '{label}'" if label is not None and not unknown.any() else ""
+        raise EmptyInput(
+            f"no row is {kind} distribution{named}",
+            where=truth.source,
+            remedy="Name the label of rows that are out of distribution.",
+        )
+    sides = []
+    for records in (truth, prediction):
+        columns = {name: values for name, values in records.columns.items() if not name.startswith("probability")}
+        labels = columns.pop("label", None)
+        sides.append((records, columns if labels is None else columns | {"known": _label_texts(labels)}))
+    if label is not None and "known" in sides[1][1]:
+        rows = np.flatnonzero(sides[1][1]["known"] == str(label))
+        if len(rows):
+            raise Conflict(
+                f"the predictions name the OOD label '{label}' as a class",
+                where=prediction.where(int(rows[0]), "label"),
+                remedy="Predict a class of the training set for every row: the score tells the rest.",
+            )
+    classes = np.array([KNOWN, UNKNOWN], dtype=object)[unknown.astype(np.int64)]
+    declared = DeclaredRecords(
+        truth.source, sides[0][1] | {"label": classes}, truth.other, truth.place, truth.names, (KNOWN, UNKNOWN)
+    )
+    score = sides[1][1]["score"]
+    return declared, replace(prediction, columns=sides[1][1] | {"score": -score if higher == KNOWN else score})
+
+
+def _unknown_rows(truth: Records, label: object) -> Array:
+    """Whether each row of truth is out of distribution."""
+    if label is not None:
+        if "label" not in truth:
+            raise MissingColumn("there is no column 'label'", where=truth.source, remedy="Give one label per row.")
+        return np.asarray(_label_texts(truth["label"]) == str(label))
+    flags = truth.find(UNKNOWN)
+    if flags is None:
+        raise MissingColumn(
+            "it is not said which rows are out of distribution",
+            where=truth.source,
+            remedy="Give the option ood with their label, or a column 'ood' of 0 and 1.",
+        )
+    words = _label_texts(flags)
+    for row, word in enumerate(words.tolist()):
+        if word.lower() not in ("0", "1", "true", "false"):
+            raise InvalidValue(f"'{word}' is not 0 or 1", where=truth.where(row, UNKNOWN), remedy="Use 0 and 1.")
+    return np.array([word.lower() in ("1", "true") for word in words.tolist()])
+
+
+def _label_texts(labels: Array) -> Array:
+    return np.array([str(value).strip() for value in labels.tolist()], dtype=object)
 
 
 class LabelPairs(Frozen, Countable):
@@ -604,6 +689,10 @@ class LabelPairs(Frozen, Countable):
             if alone:
                 holds = {hold for hold in holds if not hold.startswith("positive:")}
                 holds.add(f"positive:{classes[table.classes[0]]}")
+        if "confidence" in self.prediction:
+            holds.add("confidence")
+        if self.right is not None:
+            holds.add("right")
         return Metadata({"class": Axis(classes, whole=True)}, {"several labels": self.several}, frozenset(holds))
 
     @property
@@ -629,6 +718,29 @@ class LabelPairs(Frozen, Countable):
                 place = table.classes[0]
                 return np.asarray(np.where(table.values[:, 0] >= 0.5, place, 1 - place))
         return None
+
+    @cached_property
+    def confidence(self) -> Array | None:
+        """How sure each row's label is: its column, or the highest probability. A missing prediction is sure."""
+        if "confidence" in self.prediction:
+            values = self.prediction["confidence"]
+            rows = self.prediction_rows
+            taken = values[rows] if len(values) else np.zeros(len(rows))
+            return np.where(rows >= 0, taken, np.inf)
+        table = self.probabilities
+        if table is None or self.several:
+            return None
+        alone = len(table.classes) == 1
+        return np.asarray(np.maximum(table.values[:, 0], 1 - table.values[:, 0]) if alone else table.values.max(axis=1))
+
+    @cached_property
+    def right(self) -> Array | None:
+        """Where rows out of distribution are declared: whether the label of each row is right."""
+        if "known" not in self.truth or "known" not in self.prediction:
+            return None
+        rows, labels = self.prediction_rows, self.prediction["known"]
+        taken = labels[rows] if len(labels) else np.full(len(rows), None, dtype=object)
+        return np.asarray((taken == self.truth["known"][self.rows]) & (rows >= 0))
 
     @cached_property
     def coded_labels(self) -> Coded:

@@ -79,6 +79,12 @@ class LabelRows:
         return weight
 
     @property
+    def right(self) -> Array | None:
+        """Whether the label of each row is right, where rows out of distribution are declared."""
+        right: Array | None = self.pairs.right
+        return right
+
+    @property
     def ranked_by(self) -> str:
         """What a ranking goes by: "score" where there are scores, "probability" where there are those, or nothing."""
         if self.pairs.scores is not None:

@@ -84,6 +84,8 @@ def _sorted(rows: LabelRows, scores: Array, positive: Array, row: Array | None =
     ranked: Array = order if row is None else row[order]
     unit = ranked.view(np.int32) if rows.alone and ranked.dtype == np.uint32 else rows.owner[ranked].astype(np.int32)
     columns = {"unit": unit, "score": np.take(scores, order), "positive": marked, "row": ranked}
+    if rows.right is not None:
+        columns["right"] = rows.right[ranked].astype(np.uint8)
     return columns if rows.weight is None else columns | {"weight": rows.weight[ranked]}
 
 

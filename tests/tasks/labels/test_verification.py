@@ -1,0 +1,266 @@
+"""Verification, rows out of distribution and rejection: goldens of the references, and numbers by hand.
+
+tests/goldens/verification.json was made by the references themselves; `versions` there says which.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from support.paths import TESTS
+from support.refusal import refuses
+
+import steelyard as sy
+
+GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "verification.json").read_text(encoding="utf-8"))
+TruthAndScores = tuple[dict[str, Any], dict[str, Any]]
+
+
+def near(value: float | None) -> Any:
+    return pytest.approx(float("nan") if value is None else value, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+def scores(sides: TruthAndScores, *metrics: str, **settings: Any) -> list[float]:
+    report = sy.evaluate("labels", *sides, list(metrics), confidence=None, **settings)
+    return [report[metric].value for metric in metrics]
+
+
+def pairs_of(golden: dict[str, Any]) -> TruthAndScores:
+    genuine, impostor = golden["genuine"], golden["impostor"]
+    return {"label": [1] * len(genuine) + [0] * len(impostor)}, {"score": genuine + impostor}
+
+
+@pytest.mark.parametrize("name", GOLDENS["verification"])
+def test_verification_as_its_references(name: str) -> None:
+    golden = GOLDENS["verification"][name]
+    sides, expected, bob, pyeer = pairs_of(golden), golden["sklearn"], golden["bob"], golden["pyeer"]
+    assert scores(sides, "eer", "eer(rule=mean)", "roc_auc") == [
+        near(expected["eer"]["crossing"]),
+        near(expected["eer"]["nearest_threshold_mean"]),
+        near(expected["auroc"]),
+    ]
+    if "eer" in bob:
+        assert scores(sides, "eer(rule=mean)") == [near(bob["eer"]["value"])]
+    for far, values in expected["tar_at_far"].items():
+        rules = {"at_most": "at_most", "nearest": "nearest_ijb", "interpolated": "interpolated"}
+        for rule, key in rules.items():
+            specs = f"tar@{far}(rule={rule})", f"frr@{far}(rule={rule})"
+            assert scores(sides, *specs) == [near(values[key]), near(1 - values[key])], (far, rule)
+        assert scores(sides, f"tpr_at_fpr@{far}") == [near(values["at_most"])]
+        if "far_threshold" in bob:
+            assert scores(sides, f"tar@{far}(rule=impostor)") == [near(bob["far_threshold"][far]["tar"])]
+    for costs in expected["min_dcf"].values():
+        settings = f"p={costs['p_target']}, c_miss={costs['c_miss']}, c_fa={costs['c_fa']}"
+        both = scores(sides, f"min_dcf({settings})", f"min_dcf({settings}, normalise=no)")
+        assert both == [near(costs["normalised"]), near(costs["raw"])]
+    if name not in ("all_equal", "one_each"):  # pyeer has no point above all scores, and no spread is 1 to it
+        assert scores(sides, "eer(rule=pyeer)") == [near(pyeer["eer"])]
+        assert abs(scores(sides, "dprime")[0]) == near(pyeer["decidability"])
+
+
+def test_rates_at_a_fixed_threshold_and_best_accuracy_by_hand() -> None:
+    sides = {"label": [1, 1, 1, 0, 0, 0, 0]}, {"score": [0.9, 0.6, 0.4, 0.7, 0.6, 0.2, 0.1]}
+    assert scores(
+        sides,
+        "frr_at_threshold@0.6",
+        "far_at_threshold@0.6",
+        "frr_at_threshold@0.61",
+        "far_at_threshold@2",
+        "best_accuracy",
+    ) == [near(1 / 3), near(2 / 4), near(2 / 3), 0.0, near(5 / 7)]
+
+
+def test_one_kind_alone_has_no_rate() -> None:
+    for label in (0, 1):
+        values = scores(({"label": [label] * 3}, {"score": [0.1, 0.2, 0.3]}), "tar@0.1", "eer", "min_dcf", "dprime")
+        assert np.isnan(values).all()
+    assert scores(({"label": [1, 1]}, {"score": [0.1, 0.7]}), "frr_at_threshold@0.5") == [0.5]
+
+
+def test_notes_say_how_few_errors_decide_and_doubt_distances() -> None:
+    truth = {"label": [1] * 10 + [0] * 100}
+    similar = {"score": np.concatenate([np.linspace(0.5, 1, 10), np.linspace(0, 0.6, 100)])}
+    report = sy.evaluate("labels", truth, similar, ["tar@0.001", "tar@0.1", "eer"], confidence=None)
+    assert any("FAR 0" in note for note in report["tar@0.001"].notes)
+    assert any("10 false accepts" in note for note in report["tar@0.1"].notes)
+    assert not any("distances" in note for note in report["eer"].notes)
+    distances = {"score": -similar["score"]}
+    report = sy.evaluate("labels", truth, distances, ["tar@0.1", "eer"], confidence=None)
+    assert all(any("distances" in note for note in report[name].notes) for name in ("tar@0.1", "eer"))
+
+
+def ood_of(golden: dict[str, Any]) -> TruthAndScores:
+    labels = ["unknown" if label == -1 else str(label) for label in golden["label"]]
+    return {"label": labels}, {"score": golden["confidence"], "label": [str(label) for label in golden["predicted"]]}
+
+
+@pytest.mark.parametrize("name", GOLDENS["ood"])
+def test_out_of_distribution_as_its_references(name: str) -> None:
+    golden, options = GOLDENS["ood"][name], {"ood": "unknown", "higher": "id"}
+    sides = ood_of(golden)
+    for positive, expected in golden["sklearn"].items():
+        rules = ("first", "thinned", "interpolated")
+        specs = [f"fpr@95(positive={positive}, rule={rule})" for rule in rules]
+        specs += [f"aupr(positive={positive}, rule={rule})" for rule in ("step", "trapezoid")]
+        keys = "fpr95_all_points", "fpr95_drop_intermediate", "fpr95_interpolated", "ap", "aupr_trapezoid"
+        assert scores(sides, *specs, options=options) == [near(expected[key]) for key in keys]
+    openood, other = golden["openood"], golden["pytorch_ood"]
+    specs = ["roc_auc", "id_accuracy", "ccr@0.1", "ccr@0.2"]
+    assert scores(sides, *specs, options=options) == [
+        near(golden["auroc"]),
+        near(openood["accuracy"]),
+        *(near(openood["ccr_at_fpr"][far]) for far in ("0.1", "0.2")),
+    ]
+    thinned = [f"fpr@95(positive={positive}, rule=thinned)" for positive in ("ood", "id")]
+    areas = [f"aupr(positive={positive}, rule=trapezoid)" for positive in ("id", "ood")]
+    assert scores(sides, *thinned, *areas, options=options) == [
+        near(openood[key]) for key in ("fpr95_ood_positive", "fpr95_id_positive", "aupr_in", "aupr_out")
+    ]
+    specs = ["fpr@95(positive=ood)", *areas]
+    assert scores(sides, *specs, options=options) == [near(other[key]) for key in ("fpr95", "aupr_in", "aupr_out")]
+    turned = sides[0], sides[1] | {"score": [-value for value in sides[1]["score"]]}
+    flags = sides[0] | {"ood": [int(label == "unknown") for label in sides[0]["label"]]}
+    assert scores(turned, *specs, options={"ood": "unknown", "higher": "ood"}) == scores(sides, *specs, options=options)
+    assert scores((flags, sides[1]), *specs, options={"higher": "id"}) == scores(sides, *specs, options=options)
+
+
+def test_open_set_area_by_hand() -> None:
+    # By falling confidence: right, OOD, wrong, right, OOD. CCR is 1/3 up to FPR 1/2 and 2/3 after it.
+    truth = {"label": ["a", "x", "a", "b", "x"]}
+    predictions = {"label": ["a", "b", "b", "b", "a"], "score": [5, 4, 3, 2, 1]}
+    assert scores((truth, predictions), "oscr", options={"ood": "x", "higher": "id"}) == [near(1 / 6 + 2 / 6)]
+
+
+def rejected(golden: dict[str, Any]) -> TruthAndScores:
+    wrong = golden["wrong"]
+    return {"label": [0] * len(wrong)}, {"label": wrong, "confidence": golden["confidence"]}
+
+
+@pytest.mark.parametrize("name", GOLDENS["selective"])
+def test_rejection_as_its_references(name: str) -> None:
+    golden = GOLDENS["selective"][name]
+    specs = ["aurc", "e_aurc", "e_aurc(oracle=closed)", "augrc"]
+    assert scores(rejected(golden), *specs) == [
+        near(golden["mean_of_risks_expected_over_ties"]),
+        near(golden["e_aurc_discrete"]),
+        near(golden["e_aurc_closed"]),
+        near(golden["augrc_expected_over_ties"]),
+    ]
+    if name != "ties":  # torch-uncertainty sorts ties in an order of its own
+        single, risk = (golden["torch_uncertainty_0.13.0"][key] for key in ("CovAt5Risk", "RiskAt80Cov"))
+        coverage = float("nan") if single is None else single
+        close = pytest.approx(coverage, abs=1e-7, nan_ok=True)
+        assert scores(rejected(golden), "coverage@0.05", "risk@0.8") == [close, near(risk)]
+
+
+def test_rejection_of_ties_is_the_mean_over_orders() -> None:
+    # All three orders of one error among three equal rows, behind one right row: k = 2 is the rows' mean 1/3 over 2.
+    sides = {"label": [0, 0, 0, 0]}, {"label": [0, 1, 0, 0], "confidence": [0.9, 0.5, 0.5, 0.5]}
+    risks = [0, (1 / 3) / 2, (2 / 3) / 3, 1 / 4]
+    assert scores(sides, "aurc", "risk@0.5", "risk@0.75", "augrc", "coverage@0.2") == [
+        near(sum(risks) / 4),
+        near(risks[1]),
+        near(risks[2]),
+        near((1 / 3 + 2 / 3 + 1) / 16),
+        near(2 / 4),
+    ]
+    weights = {"label": [0, 0], "weight": [1, 3]}, {"label": [0, 1], "confidence": [0.9, 0.5]}
+    copies = {"label": [0, 0, 0, 0]}, {"label": [0, 1, 1, 1], "confidence": [0.9, 0.5, 0.5, 0.5]}
+    assert scores(weights, "aurc", "augrc", "e_aurc") == scores(copies, "aurc", "augrc", "e_aurc")
+    halves = weights[0] | {"weight": [0.5, 1]}, weights[1]
+    assert np.isnan(scores(halves, "aurc")).all()
+
+
+def test_the_closed_form_of_many_ties_is_the_sum() -> None:
+    rng = np.random.default_rng(3)
+    confidence, wrong = rng.integers(0, 4, 3000), (rng.random(3000) < 0.3).astype(int)
+    total, before, errors = 0.0, 0, 0
+    for level in (3, 2, 1, 0):
+        block = wrong[confidence == level]
+        m = np.arange(1, len(block) + 1)
+        total += float(((errors + block.sum() * m / len(block)) / (before + m)).sum())
+        before, errors = before + len(block), errors + block.sum()
+    sides = {"label": np.zeros(3000, int)}, {"label": wrong, "confidence": confidence}
+    assert scores(sides, "aurc") == [near(total / 3000)]
+
+
+def test_confidence_is_the_highest_probability_where_no_column_says_it() -> None:
+    truth = {"label": ["a", "b", "b", "a"]}
+    probability = {"probability:a": [0.9, 0.6, 0.3, 0.2], "probability:b": [0.1, 0.4, 0.7, 0.8]}
+    labels = {"label": ["a", "a", "b", "b"], "confidence": [0.9, 0.6, 0.7, 0.8]}
+    specs = ("aurc", "augrc", "risk@0.5")
+    assert scores((truth, probability), *specs) == scores((truth, labels), *specs)
+
+
+def test_settings_are_refused_with_their_range() -> None:
+    sides = {"label": [1, 0]}, {"score": [0.9, 0.1]}
+    for spec in (
+        "tar@0",
+        "tar@1",
+        "frr@-0.1",
+        "min_dcf(p=0)",
+        "min_dcf(p=1)",
+        "risk@0",
+        "coverage@1",
+        "fpr@0.95(positive=1)",
+        "min_dcf(c_fa=0)",
+        "eer(rule=hull)",
+        "tar@0.1(rule=best)",
+        "ccr@0",
+    ):
+        with refuses("E-invalid-spec"):
+            scores(sides, spec)
+    with refuses("E-invalid-spec", "positive=ood", "positive=id"):
+        scores(sides, "fpr@95")
+    with refuses("E-invalid-spec", "AUPR-IN", "AUPR-OUT"):
+        scores(sides, "aupr")
+
+
+def test_bad_declarations_of_what_is_out_of_distribution() -> None:
+    truth, predictions = {"label": ["a", "b", "x"]}, {"label": ["a", "b", "b"], "score": [1, 2, 0]}
+    both = {"ood": "x", "higher": "id"}
+    with refuses("E-conflict", "id", "ood"):
+        scores((truth, predictions), "roc_auc", options={"ood": "x"})
+    with refuses("E-empty-input", "'y'"):
+        scores((truth, predictions), "roc_auc", options={"ood": "y", "higher": "id"})
+    with refuses("E-conflict", "'x'", "label"):
+        scores((truth, {"label": ["a", "b", "x"], "score": [1, 2, 0]}), "roc_auc", options=both)
+    with refuses("E-missing-column", "score"):
+        scores((truth, {"label": ["a", "b", "b"]}), "id_accuracy", options=both)
+    with refuses("E-missing-column", "ood"):
+        scores((truth, predictions), "roc_auc", options={"higher": "id"})
+    with refuses("E-invalid-value", "maybe"):
+        scores((truth | {"ood": ["0", "maybe", "1"]}, predictions), "roc_auc", options={"higher": "id"})
+
+
+LAWFUL = ("tar@0.1", "frr@0.2", "eer", "min_dcf(p=0.2)", "best_accuracy", "roc_auc")
+
+
+def drawn(seed: int) -> TruthAndScores:
+    rng = np.random.default_rng(seed)
+    label = (rng.random(200) < 0.3).astype(int)
+    return {"label": label}, {"score": np.round(rng.normal(label, 1.0), 1)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rising_map_of_scores_changes_nothing(seed: int) -> None:
+    truth, predictions = drawn(seed)
+    assert scores((truth, {"score": np.exp(predictions["score"])}), *LAWFUL) == scores((truth, predictions), *LAWFUL)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_eer_of_swapped_kinds_and_negated_scores_is_the_same(seed: int) -> None:
+    truth, predictions = drawn(seed)
+    swapped = {"label": 1 - truth["label"]}, {"score": -predictions["score"]}
+    assert scores(swapped, "eer", "best_accuracy") == [
+        near(v) for v in scores((truth, predictions), "eer", "best_accuracy")
+    ]
+
+
+@pytest.mark.parametrize("rule", ["at_most", "nearest", "impostor", "interpolated"])
+def test_tar_rises_with_the_far(rule: str) -> None:
+    values = scores(drawn(7), *(f"tar@{far}(rule={rule})" for far in (0.01, 0.05, 0.1, 0.3, 0.5, 0.9)))
+    assert values == sorted(values)
