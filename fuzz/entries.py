@@ -55,6 +55,8 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "maps.cells": ("map_bands", "map_boxes", "map_cells", "map_pack", "map_recode", "map_unpack"),
     "maps.files": ("PngFile", "png_cells"),
     "maps.inflate": ("gunzip",),
+    "fields.files": ("png_flow", "png_grey", "png_kind", "png_samples"),
+    "fields.errors": ("field_errors", "fill_rows"),
     "maps.surfaces": (
         "connected_parts", "dilate_mask", "element_sizes", "squared_distances", "surface_distances",
     ),

@@ -31,6 +31,9 @@ void bind(nanobind::module_& m);
 namespace ellipses_binding {
 void bind(nanobind::module_& m);
 }
+namespace fields_binding {
+void bind(nanobind::module_& m);
+}
 namespace focal_binding {
 void bind(nanobind::module_& m);
 }
@@ -114,6 +117,7 @@ NB_MODULE(_native, m) {
   steelyard::draws_binding::bind(m);
   steelyard::edits_binding::bind(m);
   steelyard::ellipses_binding::bind(m);
+  steelyard::fields_binding::bind(m);
   steelyard::focal_binding::bind(m);
   steelyard::frames_binding::bind(m);
   steelyard::keypoints_binding::bind(m);

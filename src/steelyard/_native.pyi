@@ -192,6 +192,28 @@ def ellipse_match_by_score(truth: NDArray[numpy.float64], detected: NDArray[nump
 def assign(cost: NDArray[numpy.float64], optimal: bool) -> NDArray[numpy.int64]:
     """Pair rows with columns, each used once: the column of each row, or -1."""
 
+def png_kind(data: bytes) -> tuple[int, int, int, int, bool, bool, str]:
+    """
+    Height, width, bits and channels of a PNG, whether it has a palette or is interlaced, and what is wrong.
+    """
+
+def png_samples(data: bytes) -> NDArray[numpy.generic]:
+    """All samples of a PNG: height × width × channels."""
+
+def png_grey(data: bytes, scale: float, zero_is_missing: bool) -> NDArray[numpy.float32]:
+    """A grey PNG of 16 bits, divided by a scale; 0 may become nan."""
+
+def png_flow(data: bytes) -> NDArray[numpy.float32]:
+    """Flow of a PNG as KITTI writes it: height × width × 2, nan for none."""
+
+def field_errors(truth: NDArray[numpy.generic], predicted: NDArray[numpy.generic], bits: NDArray[numpy.generic], channels: int, regions: NDArray[numpy.int32], speeds: NDArray[numpy.float64], thresholds: NDArray[numpy.float64], wauc: bool, angles: bool, kitti: bool, each: bool) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """Sums of the errors of a field by group, and the error of each pixel."""
+
+def fill_rows(field: NDArray[numpy.generic], rest: float) -> NDArray[numpy.generic]:
+    """
+    The field with gaps filled as KITTI fills them; empty rows between others take `rest`.
+    """
+
 def focal_of_planes(logits: NDArray[numpy.float32], labels: NDArray[numpy.int64], size: Sequence[int], logit_steps: Sequence[int], label_steps: Sequence[int], classes: int, class_step: int, alpha_class: float, alpha_background: float, gamma: float, slope: NDArray[numpy.float32] | None, threads: int) -> float:
     """
     The sum of the focal loss of logits that lie in planes of a class each, along two axes of lines of anchors; and its derivative, into `slope`. A label is a class, -2 where an anchor does not count, or another number.

@@ -75,6 +75,10 @@ BUILT_ON: dict[str, set[str]] = {
     "oriented": {"boxes"},
     "panoptic": {"segmentation"},
     "volumes": {"segmentation"},
+    "flow": {"fields"},
+    "disparity": {"fields"},
+    "depth": {"fields"},
+    "normals": {"fields"},
 }
 # Third-party packages by room; numpy is everywhere.
 OUTSIDE: dict[str, set[str]] = {
@@ -82,7 +86,7 @@ OUTSIDE: dict[str, set[str]] = {
     "io": {"pyarrow", "openpyxl", "PIL"},
     "tasks": {"torch", "zstandard"},
     "testing": {"pytest"},
-    "maps": {"PIL"},
+    "maps": {"PIL", "h5py"},
     "compat": {"PIL", "matplotlib", "pandas", "scipy", "torch", "torchmetrics", "tqdm"},
     "cli": {"click"},
     "losses": {"array_api_compat", "torch", "triton"},
@@ -229,7 +233,7 @@ def test_a_task_imports_only_the_tasks_it_builds_on() -> None:
 
 def test_every_task_has_the_same_layout() -> None:
     folders = {path.name: path for path in (SOURCE / "tasks").iterdir() if (path / "__init__.py").exists()}
-    assert set(folders) == set(catalogue.MODULES) | {"shared"}
+    assert set(folders) == set(catalogue.MODULES) | {"shared", "fields"}
     for name, module in catalogue.MODULES.items():
         task = catalogue.TASKS[name]
         places = (task.views, "views"), (task.checks, "checks"), (task.device, "device")

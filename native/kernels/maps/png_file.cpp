@@ -33,12 +33,15 @@ bool read_kind(const std::uint8_t* p, PngHeader& header) {
   const bool few = depth == 1 || depth == 2 || depth == 4, wide = depth == 16;
   if (!(depth == 8 || (few && (colour == 0 || colour == 3)) || (wide && colour != 3))) return false;
   header.channels = kChannels[colour];
+  header.palette = colour == 3;
+  header.interlaced = interlaced;
   header.plain = !(interlaced || colour == 4 || (wide && colour != 0));
   return true;
 }
 
-// The deflated data in one piece.
-std::vector<std::uint8_t> joined(const PngHeader& header, const std::uint8_t* data) {
+}  // namespace
+
+std::vector<std::uint8_t> join_png_parts(const PngHeader& header, const std::uint8_t* data) {
   std::vector<std::uint8_t> all;
   if (header.at.size() < 2) return all;
   all.reserve(header.packed);
@@ -47,8 +50,6 @@ std::vector<std::uint8_t> joined(const PngHeader& header, const std::uint8_t* da
   }
   return all;
 }
-
-}  // namespace
 
 PngHeader read_png_header(const std::uint8_t* data, std::size_t size) {
   PngHeader header;
@@ -83,7 +84,7 @@ PngHeader read_png_header(const std::uint8_t* data, std::size_t size) {
 }
 
 PngReader::PngReader(const PngHeader& header, const std::uint8_t* data)
-    : joined_(joined(header, data)),
+    : joined_(join_png_parts(header, data)),
       inflater_(joined_.empty() ? data + header.at[0] : joined_.data(), header.packed, Frame::zlib),
       rows_(header.width, header.depth, header.channels) {}
 

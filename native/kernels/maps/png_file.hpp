@@ -16,6 +16,7 @@ namespace steelyard {
 struct PngHeader {
   std::string fault;
   std::size_t height = 0, width = 0, depth = 0, channels = 0;
+  bool palette = false, interlaced = false;
   bool plain = false;                   // whether PngReader reads it: not interlaced, and of a kind that PngRows knows
   std::size_t packed = 0;               // bytes of deflated data,
   std::vector<std::size_t> at, length;  // and the places of their parts in the file
@@ -23,6 +24,9 @@ struct PngHeader {
 
 // Looks at every chunk up to the end and at their checksums.
 PngHeader read_png_header(const std::uint8_t* data, std::size_t size);
+
+// The deflated data in one piece; empty where the file has them in one.
+std::vector<std::uint8_t> join_png_parts(const PngHeader& header, const std::uint8_t* data);
 
 // Reads the rows of a plain file, which outlives it, as header and data.
 class PngReader {

@@ -104,6 +104,12 @@ def metadata_of(pairs: Any) -> Metadata:
     return metadata
 
 
+def field_columns(pairs: Any) -> tuple[str, ...]:
+    """The columns of pairs that hold fields of measured values."""
+    columns: tuple[str, ...] = getattr(pairs, "field_columns", ())
+    return columns
+
+
 class Pairs(Frozen):
     """Rows of truth, each with its prediction, in an order that depends on the ids alone.
 

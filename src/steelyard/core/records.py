@@ -18,7 +18,19 @@ from steelyard.core.frozen import Frozen
 
 Array = NDArray[Any]
 ColumnType = Literal[
-    "id", "number", "integer", "flag", "text", "points", "label", "labels", "mask", "numbers", "map", "volume"
+    "id",
+    "number",
+    "integer",
+    "flag",
+    "text",
+    "points",
+    "label",
+    "labels",
+    "mask",
+    "numbers",
+    "map",
+    "volume",
+    "field",
 ]
 
 
@@ -34,7 +46,8 @@ class Column(Frozen):
     Types: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
     (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts),
     `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions), `map` and
-    `volume` (pixels or voxels of whole numbers: packed runs as bytes, or the path of a file).
+    `volume` (pixels or voxels of whole numbers: packed runs as bytes, or the path of a file), `field` (measured values:
+    an array as bytes, or the path of a file).
     `many` is the type of the columns `name:class`, one per class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     `flags` says that true and false may stand for 1 and 0 in a column of numbers.

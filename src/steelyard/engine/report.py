@@ -8,7 +8,7 @@ from functools import cache
 
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
-from steelyard.core.pairs import Countable, Coverage
+from steelyard.core.pairs import Countable, Coverage, field_columns
 from steelyard.core.progress import portion
 from steelyard.core.request import Request
 from steelyard.core.sketch import UnitSketch
@@ -165,7 +165,10 @@ def task_facts(task: Task) -> TaskFacts:
 
 def sources_of(data: Measured) -> Sources:
     """What was read."""
-    truth, predictions = (SourceInfo(side.source, len(side), digest(side)) for side in (data.truth, data.prediction))
+    truth, predictions = (
+        SourceInfo(side.source, len(side), digest(side, field_columns(data.pairs)))
+        for side in (data.truth, data.prediction)
+    )
     ids = data.pairs.named_units if isinstance(data.pairs, Countable) else data.pairs.units
     return Sources(truth, predictions, truth_units=None if ids is None else UnitSketch.of_ids(ids))
 

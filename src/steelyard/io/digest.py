@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -15,8 +15,8 @@ LARGE = 1 << 16  # bytes of a column of numbers
 MANY = 1 << 16  # rows of a column of texts
 
 
-def digest(records: Records) -> str:
-    """SHA-256 of the columns.
+def digest(records: Records, fields: Sequence[str] = ()) -> str:
+    """SHA-256 of the columns. `fields` names those of measured values, whose files enter by a fingerprint.
 
     A large one enters by a 256-bit fingerprint that is made at the speed of memory; of many texts, the distinct ones
     and the fingerprint of which stands where.
@@ -28,6 +28,9 @@ def digest(records: Records) -> str:
     for name in sorted(records.columns):
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
+        if name.partition(":")[0] in fields:
+            total.update(_fields_digest(column, getattr(records, "sums", {})))
+            continue
         if name == "map":
             total.update(maps_digest(column, getattr(records, "sums", {})))
             continue
@@ -71,6 +74,20 @@ def maps_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:
     from steelyard.maps.load import map_digest
 
     return hashlib.sha256(b"".join(sums.get(value) or map_digest(value) for value in column.tolist())).digest()
+
+
+def _fields_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:
+    """The fingerprints of fields in files or in memory; `sums` are those of files that have been read."""
+    from steelyard.maps.fields import field_digest
+    from steelyard.maps.load import INSIDE
+
+    total, seen = sha256(), dict(sums)
+    for value in column.tolist():
+        path, _, inside = (value, "", "") if isinstance(value, bytes) else value.partition(INSIDE)
+        if isinstance(path, bytes) or path not in seen:
+            seen[path if isinstance(path, str) else ""] = field_digest(path)
+        total.update(seen[path if isinstance(path, str) else ""] + inside.encode("utf-8", "surrogatepass"))
+    return bytes(total.digest())
 
 
 def _has_arrays(column: Array) -> bool:

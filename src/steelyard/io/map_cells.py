@@ -64,6 +64,23 @@ def volume_cells(table: Table, name: str, values: Array, scores: bool) -> Array:
     return cells
 
 
+def field_column(table: Table, name: str, values: Array) -> Array:
+    """Each cell as a path or as a packed array; an empty one is an empty text."""
+    from steelyard.maps.fields import pack_field  # few tasks have fields
+
+    cells: Array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
+        cells[row] = "" if value is None else value
+        if not isinstance(cells[row], bytes | str) or cells[row][:2] == "[[":
+            cells[row] = pack_field(_numbers_of(array_of(to_numpy(value), f"{table.place(row)}, column '{name}'")))
+    return cells
+
+
+def _numbers_of(array: Array) -> Array:
+    """Whole numbers as they are, and fractions as numbers of 4 or 8 bytes."""
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
 def is_path(value: Any) -> bool:
     """Whether a cell names a file or is packed already."""
     return isinstance(value, bytes) or (isinstance(value, str) and bool(value) and not value.startswith("[["))

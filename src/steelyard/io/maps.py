@@ -35,20 +35,20 @@ from steelyard.core.task import Task
 from steelyard.io.dialect import note
 from steelyard.io.once import of_truth
 from steelyard.maps.each import for_each
-from steelyard.maps.load import INSIDE, MAPS, VOLUMES, map_digest
+from steelyard.maps.load import FIELDS, INSIDE, MAPS, VOLUMES, map_digest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from steelyard.io.table import Table
 
-ENDINGS = {"maps": MAPS, "volumes": VOLUMES}
+ENDINGS = {"maps": MAPS, "volumes": VOLUMES, "fields": FIELDS}
 _LOSSY = (".jpg", ".jpeg")
 _SOFTMAX = {"probabilities", "softmax"}  # what nnU-Net calls the array of scores, in versions 2 and 1
 # What datasets put behind the name of an image; taken off where no name is equal on both sides.
 _SUFFIX = re.compile(
     r"_gt(Fine|Coarse)(_\w+)?$|_leftImg8bit(_\w+)?$|_(labelIds|labelTrainIds|instanceIds|labels?|mask|masks|gt|pred"
-    r"|prediction|segmentation|seg)$|\.seg$"
+    r"|prediction|segmentation|seg|disp|disparity|depth|flow|normals?)$|\.seg$|(?<=disp\d)GT$"
 )
 PART = 64  # cases of a table of maps that is read as one shard
 _CHANNEL = "_0000"  # behind the name of a case's first channel, as nnU-Net names images
@@ -148,8 +148,13 @@ def _is_map_file(data: Any, task: Task) -> bool:
     return path.endswith(ENDINGS[task.reader]) and not path.endswith((".npy", ".npz")) and not os.path.isdir(data)
 
 
+def bare_name(name: str) -> str:
+    """The name of an image without what datasets put behind it."""
+    return _SUFFIX.sub("", name)
+
+
 def _bare(records: Records, key: str) -> Records:
-    ids = [_SUFFIX.sub("", str(name)) for name in records[key].tolist()]
+    ids = [bare_name(str(name)) for name in records[key].tolist()]
     if len(set(ids)) < len(ids):
         return records
     return replace(records, columns={**records.columns, key: as_object(ids)})
@@ -247,6 +252,12 @@ def _folder(path: str, endings: Sequence[str], suffix: str) -> tuple[list[str], 
     return ids, files, folders
 
 
+def find_files(path: str, reader: str) -> tuple[list[str], list[str]]:
+    """The ids and files of the maps in a folder and its subfolders."""
+    ids, files, _ = _folder(path, ENDINGS[reader], "")
+    return ids, files
+
+
 def _without_softmax(
     path: str, ids: list[str], files: list[str], folders: list[str]
 ) -> tuple[list[str], list[str], list[str]]:
@@ -306,11 +317,19 @@ def _note_flat_cases(shape: Sequence[int], source: str) -> None:
 def _beside(table: Table, folder: Path, columns: Mapping[str, str], side: str) -> Table:
     """A table of paths, which are meant from the folder that the table lies in."""
     name = columns.get(f"{side}.map") or columns.get("map", "map")
-    if name not in table.columns:
-        return table
-    cells = table.columns[name].tolist()
-    paths = [str(folder / cell) if isinstance(cell, str) and cell and cell[0] != "[" else cell for cell in cells]
-    return replace(table, columns={**table.columns, name: as_object(paths)})
+    beside = {}
+    for column in [name, *filter(_is_beside, table.columns)]:
+        if column in table.columns and table.columns[column].dtype.kind in "OU":
+            cells = table.columns[column].tolist()
+            beside[column] = as_object(
+                [str(folder / cell) if isinstance(cell, str) and cell and cell[0] != "[" else cell for cell in cells]
+            )
+    return replace(table, columns={**table.columns, **beside})
+
+
+def _is_beside(name: str) -> bool:
+    """Whether a column holds masks or regions, which lie beside the maps of a field."""
+    return name == "mask" or name.startswith("region:")
 
 
 def in_rows(data: Any, key: str, source: str) -> Any:
@@ -329,7 +348,8 @@ def in_rows(data: Any, key: str, source: str) -> Any:
             where=source,
             remedy="Give one map per row: images × height × width.",
         )
-    return {**data, "map": as_object([to_numpy(one) for one in maps])}
+    beside = {name: as_object([to_numpy(one) for one in data[name]]) for name in data if _is_beside(str(name))}
+    return {**data, "map": as_object([to_numpy(one) for one in maps]), **beside}
 
 
 def are_maps(task: Task, paths: Sequence[str]) -> bool:

@@ -355,6 +355,10 @@ def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Arra
         from steelyard.io.map_cells import map_column  # few tasks have maps: the others need no reader of them
 
         return map_column(table, name, values, type_ == "volume")
+    if type_ == "field":
+        from steelyard.io.map_cells import field_column
+
+        return field_column(table, name, values)
     return _numbers(table, name, values, column)
 
 

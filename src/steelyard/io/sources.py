@@ -28,6 +28,7 @@ READERS = {
     "keypoints": "steelyard.tasks.boxes.reader",
     "oriented": "steelyard.tasks.oriented.reader",
     "maps": "steelyard.io.maps",
+    "fields": "steelyard.tasks.fields.reader",
     "tracking": "steelyard.tasks.tracking.reader",
     "panoptic": "steelyard.tasks.panoptic.reader",
     "answers": "steelyard.tasks.answers.reader",

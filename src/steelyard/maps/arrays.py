@@ -62,7 +62,11 @@ def _member(path: str, inside: str) -> Array:
         if inside not in names:
             raise UnknownName(f"holds no array '{inside}'", where=path, remedy=nearest(inside, names))
         data = archive.read(names[inside])
-    where = f"{path}::{inside}"
+    return array_of_bytes(data, f"{path}::{inside}")
+
+
+def array_of_bytes(data: bytes, where: str) -> Array:
+    """The array of a `.npy` file in memory."""
     file = io.BytesIO(data)
     shape, fortran, dtype = _header(file, where)
     _check(shape, dtype, len(data) - file.tell(), where)

@@ -35,6 +35,7 @@ INSIDE = "::"  # between a file and the name of what is meant inside it
 MAPS = (".png", ".npy", ".npz", ".tif", ".tiff")
 # A format's longest ending comes first.
 VOLUMES = (".nii.gz", ".nii", ".hdr.gz", ".hdr", ".nrrd", ".nhdr", ".mha", ".mhd", *MAPS)
+FIELDS = (".png", ".flo5", ".dsp5", ".flo", ".dpt", ".pfm", ".npy", ".npz")  # of measured values: see maps.fields
 ARRAYS = (".npy", ".npz")  # files whose axes have no names of their own
 _LOSSY = (".jpg", ".jpeg", ".webp")
 _HEADERS = (".hdr.gz", ".hdr", ".nrrd", ".nhdr", ".mha", ".mhd")  # whose voxels may lie in a second file

@@ -31,6 +31,7 @@ from steelyard.core import catalogue
 from steelyard.core.errors import SteelyardError
 from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
+from steelyard.core.pairs import field_columns
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State, Totals
 from steelyard.engine.measure import per_unit_state
@@ -266,7 +267,7 @@ def load(folder: Folder, name: str) -> tuple[Any, AnyResult | None, str]:
 
 
 _FORMATS = ("auto", "coco", "lvis", "csv", "motchallenge", "kitti", "mots")  # each reads what it is given and no more
-_FOLDERS = ("tracking", "maps", "volumes")  # readers that take a folder and open nothing outside of it
+_FOLDERS = ("tracking", "maps", "volumes", "fields")  # readers that take a folder and open nothing outside of it
 _NEEDED = {"request", "task_facts", "coverage", "sources", "influences"}  # of a result, to compare one score
 MOST_HEAVY, MOST_LIGHT = 40, 5000  # results, data and pages that are kept; numbers of lists and trends
 T = TypeVar("T")
@@ -463,8 +464,10 @@ class Runs:
         }  # fmt: skip
         try:
             measured = api.measure(report.task, paths[0], None if single else paths[1], **settings)
+            fields = field_columns(measured.pairs)
             same = (
-                digest(measured.truth) == read.truth.digest and digest(measured.prediction) == read.predictions.digest
+                digest(measured.truth, fields) == read.truth.digest
+                and digest(measured.prediction, fields) == read.predictions.digest
             )
             if not same:
                 return None, "The data have changed since the result was made."

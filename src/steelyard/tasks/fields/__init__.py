@@ -1,0 +1,1 @@
+"""What the tasks of dense fields share: options, the reader, joined fields, regions and masks."""
