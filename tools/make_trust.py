@@ -40,6 +40,7 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
      ("goldens of LRP-Error ec408f3, netcal 1.4.0, LUNA16's script, mmdetection cfd5d3a98",)),
     ("oriented", ("test_oriented.py", "test_quads.py"), ("shapely", "goldens of DOTA_devkit and others")),
     ("boxes3d", ("test_boxes3d.py",), ("goldens of KITTI's kit and nuscenes-devkit",)),
+    ("documents", ("test_documents.py",), ("goldens of OmniDocBench 147cd5a",)),
     ("grounding", ("test_grounding.py",), ("goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",)),
     ("tables", ("test_trees.py",), ("goldens of PubTabNet 8ffde90, OmniDocBench 1.6.0, table-transformer 16d124f",)),
     ("nutrients", ("test_nutrients.py",), ("scikit-learn", "scipy", "goldens of pingouin 0.7.0")),

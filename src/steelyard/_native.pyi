@@ -123,6 +123,11 @@ def count_above(scores: NDArray[numpy.float32], starts: NDArray[numpy.int64], hi
     How many scores of each row lie above the high end of its thresholds; and those between a threshold's ends: its number, and the column.
     """
 
+def match_runs(blocks: NDArray[numpy.uint32], block_ends: NDArray[numpy.int64], block_glue: NDArray[numpy.uint32], block_pages: NDArray[numpy.int64], pieces: NDArray[numpy.uint32], piece_ends: NDArray[numpy.int64], piece_glue: NDArray[numpy.uint32], piece_pages: NDArray[numpy.int64], stretch: float, slack: float, share: float, threads: int = 0) -> NDArray[numpy.int64]:
+    """
+    Disjoint matches of runs of blocks and runs of pieces on each page: first and last block, first and last piece, edits, and the longer length.
+    """
+
 def set_threads(count: int) -> int:
     """
     Threads for calls that do not ask for a number, 0 for the machine's; gives what was set before.

@@ -73,6 +73,10 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {"image": ["a", "b"], "item": [1, 1], "value": [1, 1]}, {"image": ["a", "b"], "item": [1, 1], "value": [1, 2]},
         "smooth_l1", 0.25, 0.125,
     ),
+    "documents": (
+        {"page": ["a", "b"], "text": ["one", "two"], "order": [1, 1]}, {"page": ["a", "b"], "text": ["one", "six"]},
+        "text_edit", 0.5, 0.25,
+    ),
     "grounding": (
         {**{k: v for k, v in BOX.items() if k != "label"}, "expression": ["e", "e"]},
         {**{k: v[:1] for k, v in BOX.items() if k != "label"}, "expression": ["e"]}, "acc@0.5", 0.5, 0.75,

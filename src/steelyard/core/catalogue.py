@@ -40,6 +40,7 @@ MODULES = {
     "nutrients": "steelyard.tasks.nutrients.task",
     "grounding": "steelyard.tasks.grounding.task",
     "tables": "steelyard.tasks.tables.task",
+    "documents": "steelyard.tasks.documents.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -70,6 +71,7 @@ SYNONYMS = {
     "answers": ("vqa", "ocr", "qa", "answer", "question answering", "visual question answering", "docvqa"),
     "boxes3d": ("3d detection", "3d", "3d boxes", "3d object detection", "detection 3d", "lidar"),
     "nutrients": ("nutrition", "calories", "nutrient", "food nutrition", "nutrition estimation", "macronutrients"),
+    "documents": ("omnidocbench", "document parsing", "ocr pages", "page ocr", "pdf parsing", "pdf to markdown"),
     "grounding": ("refcoco", "referring expressions", "visual grounding", "phrase grounding", "referring"),
     "tables": ("table", "table recognition", "table structure", "teds", "grits", "pubtabnet"),
 }

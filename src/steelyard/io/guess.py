@@ -58,6 +58,10 @@ CHOICES: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
         "truth": (("label",), ("labels",)),
         "prediction": (("label",), ("labels",), ("probability",), ("score",)),
     },
+    "documents": {
+        "truth": (("text",), ("html",), ("latex",), ("markdown",)),
+        "prediction": (("text",), ("html",), ("latex",), ("markdown",)),
+    },
     "grounding": {
         "truth": (("x", "y", "w", "h"), ("mask",)),
         "prediction": (("x", "y", "w", "h"), ("mask",), ("px", "py"), ("reply",)),

@@ -36,6 +36,7 @@ READERS = {
     "volumes": "steelyard.io.maps",
     "solid": "steelyard.tasks.boxes3d.reader",
     "grounding": "steelyard.tasks.grounding.reader",
+    "documents": "steelyard.tasks.documents.reader",
 }
 
 WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream

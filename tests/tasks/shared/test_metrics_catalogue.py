@@ -21,6 +21,7 @@ NAMES = [
     "weights", "sequences", "boxes", "masks", "keypoints", "oriented", "losses", "ellipses", "labels", "rankings", "captions",
     "segmentation", "tracking", "panoptic", "volumes", "answers", "boxes3d", "nutrients",
     "grounding", "tables",
+    "documents",
 ]  # fmt: skip
 
 

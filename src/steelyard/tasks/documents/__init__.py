@@ -1,0 +1,1 @@
+"""Parsed pages: texts, tables and formulas of documents, in reading order."""

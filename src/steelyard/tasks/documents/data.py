@@ -1,0 +1,335 @@
+"""Task `documents`: the data, from what was read to pages with the blocks of both sides.
+
+Conventions
+    A row is a block of a page: `page`, `type`, `text` (or `html`, `latex`), and `order`, its place among the others.
+    A row with `markdown` holds a whole page, which is cut at every line feed; `form=html` says that it is HTML.
+    A page without text is a row with an empty text. The unit is the page. A page without a reply counts as empty.
+    Blocks of eleven kinds (captions, headers, footers, page numbers, footnotes, algorithms) are matched like all others
+    and left out of the scores with what they take.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.align.join import codes, join_rows
+from steelyard.core.errors import Conflict, InvalidValue, MissingColumn, nearest
+from steelyard.core.frozen import Frozen
+from steelyard.core.metadata import Metadata
+from steelyard.core.options import Option, Options
+from steelyard.core.pairs import Array, Pairs
+from steelyard.core.records import Column, Records, Schema, as_object, weight_column
+from steelyard.core.task import Policy
+from steelyard.tasks.documents.markup import cut_page
+from steelyard.tasks.documents.matching import (
+    FORMULA,
+    KINDS,
+    LEFT_OUT,
+    SKIPPED,
+    TABLE,
+    TEXT,
+    TITLE,
+    Blocks,
+    Matches,
+    match_runs,
+)
+from steelyard.tasks.documents.texts import Norm
+
+TYPES = {
+    **dict.fromkeys(("text", "text_block", "paragraph", "plain text", "list", "reference", "list_item"), TEXT),
+    **dict.fromkeys(("code", "code_txt", "code_txt_caption", "quote"), TEXT),
+    **dict.fromkeys(("title", "heading", "section_header"), TITLE),
+    **dict.fromkeys(("formula", "equation", "equation_isolated", "isolate_formula"), FORMULA),
+    "table": TABLE,
+    **dict.fromkeys(
+        ("figure_caption", "figure_footnote", "table_caption", "table_footnote", "code_algorithm"), LEFT_OUT
+    ),
+    **dict.fromkeys(("code_algorithm_caption", "header", "footer", "page_footnote", "page_number"), LEFT_OUT),
+    **dict.fromkeys(("equation_caption", "caption", "footnote", "left_out", "page_header", "page_footer"), LEFT_OUT),
+    **dict.fromkeys(
+        ("figure", "image", "picture", "blank", "abandon", "need_mask", "text_mask", "table_mask"), SKIPPED
+    ),
+    **dict.fromkeys(("organic_chemical_formula_mask", "algorithm_mask", "unknown_mask", "chart", "seal"), SKIPPED),
+    **dict.fromkeys(("equation_ignore", "equation_semantic", "equation_explanation", "chart_mask"), SKIPPED),
+}
+NAMES = (
+    Column("page", "id", aliases=("image", "image_path", "page_id"), meaning="the page"),
+    Column("block", "id", required=False, aliases=("block_id", "anno_id"), meaning="the block on its page"),
+)
+CONTENT = (
+    Column(
+        "type", "text", required=False, aliases=("category_type",), meaning="text, title, table, formula, header ..."
+    ),
+    Column("text", "text", required=False, meaning="the text; of a table its HTML, of a formula its LaTeX"),
+    Column("html", "text", required=False, meaning="the HTML of a table"),
+    Column("latex", "text", required=False, meaning="the LaTeX of a formula"),
+    Column("order", "number", False, None, None, empty=True, meaning="place in the reading order"),
+    Column("markdown", "text", required=False, meaning="the whole page as Markdown or HTML, instead of blocks"),
+    Column("form", "text", required=False, meaning="what `markdown` holds: markdown (default) or html"),
+)
+TRUTH = Schema(
+    key=("page",),
+    columns=(
+        *NAMES,
+        *CONTENT,
+        Column("ignore", "flag", required=False, meaning="whether the block is left out of the scores"),
+        Column("document", "id", required=False, meaning="the document of the page, for clusters"),
+        weight_column("page"),
+    ),
+)
+PREDICTION = Schema(
+    key=("page",),
+    columns=(
+        *NAMES,
+        *(replace(c, aliases=("reply", "response")) if c.name == "markdown" else c for c in CONTENT),
+    ),
+)
+OPTIONS = (Option("match", "choice", "How blocks are matched with the reply.", "runs", ("runs",), sides=False),)
+
+
+class Memo:
+    """Matches of all pages by normalisation: pages are matched once, whatever part of them a slice looks at."""
+
+    def __init__(self) -> None:
+        self.matches: dict[Any, Any] = {}
+
+
+NO_BLOCKS = Blocks(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, object), np.zeros(0, np.int64))
+
+
+class DocumentPairs(Pairs):
+    """Pages with the blocks of both sides. A row is a true block: `blocks` are its places in `true`.
+
+    The blocks of unit u are those of page u of `true` and `reply`. `ordered` says of each page whether its reading
+    order is known, `left` of each true block whether it is left out of the scores.
+    """
+
+    true: Blocks = NO_BLOCKS
+    reply: Blocks = NO_BLOCKS
+    blocks: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    ordered: Array = field(default_factory=lambda: np.zeros(0, bool))
+    left: Array = field(default_factory=lambda: np.zeros(0, bool))
+    match: str = "runs"
+    odd: frozenset[str] = frozenset()
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
+
+    @property
+    def metadata(self) -> Metadata:
+        """Which kinds of blocks there are decides what is shown."""
+        kinds = self.true.kind.tolist()
+        holds = {name for code, name in ((TABLE, "tables"), (FORMULA, "formulas")) if code in kinds}
+        return Metadata(
+            flags={"match": self.match}, holds=frozenset(holds | ({"order"} if self.ordered.any() else set()))
+        )
+
+    def matches(self, norm: Norm) -> Matches:
+        """The matches of all pages, made once."""
+        if norm not in self.memo.matches:
+            self.memo.matches[norm] = match_runs(self.true, self.reply, norm, self.units)
+        made: Matches = self.memo.matches[norm]
+        return made
+
+    @property
+    def present(self) -> Array:
+        """Of each true block whether a slice keeps it."""
+        mask = np.zeros(len(self.true.kind), dtype=bool)
+        mask[self.blocks] = True
+        return mask
+
+    @property
+    def whole(self) -> Array:
+        """Of each page whether it has all its blocks: what belongs to no block counts there alone."""
+        kept = np.bincount(self.true.page[self.blocks], minlength=len(self.units))
+        whole: Array = (kept == np.diff(self.true.begin)) & (kept > 0)
+        return whole
+
+    def slice_values(self, name: str) -> tuple[Array, Array]:
+        if name == "document" and self.truth.find(name) is None:
+            names = as_object([document_of(str(self.truth["page"][row])) for row in self.truth_row.tolist()])
+            return names, self.owner
+        return super().slice_values(name)
+
+    def select(self, keep: Array) -> DocumentPairs:
+        return replace(super().select(keep), blocks=self.blocks[keep])
+
+
+_PAGE_SUFFIX = re.compile(r"(?:\.pdf)?[_-]?(?:page|p)?[_-]?\d+$", re.IGNORECASE)
+
+
+def document_of(page: str) -> str:
+    """The document that a page's name names: what stands before `_page` or `.pdf_N`."""
+    stem = re.sub(r"\.(png|jpe?g|tiff?|webp|bmp|md|html?)$", "", page, flags=re.IGNORECASE)
+    return _PAGE_SUFFIX.sub("", stem) or stem
+
+
+class _Side(Frozen):
+    """One side with a row for each block: the records, and kind and text of each row."""
+
+    records: Records
+    kind: Array
+    text: Array
+    left: Array
+    place: Array  # the order, nan where it is not known
+    from_page: Array  # whether the row was cut from a page
+    odd: frozenset[str]
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> DocumentPairs:
+    """Join the pages of both sides by name, and order the blocks of each."""
+    true_side, reply_side = _spread(truth), _spread(prediction)
+    true_order, true_begin = _group_rows(true_side)
+    reply_order, reply_begin = _group_rows(reply_side)
+    _refuse_repeats(true_side.records, true_order, true_begin)
+    first_true = true_side.records.take(true_order[true_begin[:-1]])
+    first_reply = reply_side.records.take(reply_order[reply_begin[:-1]])
+    pages = join_rows(first_true, first_reply, ("page",), policy, "sample_weight")
+    # Every unit is a page of the truth; those that a policy leaves out have no blocks.
+    count = len(pages.units)
+    true_page, reply_page = np.full(count, -1), np.full(count, -1)
+    true_page[pages.owner], reply_page[pages.owner] = pages.truth_row, pages.prediction_row
+    true = _blocks(true_side, true_order, true_begin, true_page)
+    reply = _blocks(reply_side, reply_order, reply_begin, reply_page)
+    rows = np.arange(len(true.row))
+    return DocumentPairs(
+        true_side.records,
+        reply_side.records,
+        pages.units,
+        true.page,
+        true.row,
+        np.full(len(rows), -1, dtype=np.int64),
+        pages.partial,
+        pages.coverage,
+        pages.weight,
+        true,
+        reply,
+        rows,
+        _ordered(true, true_side),
+        true_side.left[true.row],
+        str(options.of("match")),
+        true_side.odd | reply_side.odd,
+    )
+
+
+def _spread(records: Records) -> _Side:
+    """A row for each block: pages that are given whole are cut."""
+    if "markdown" not in records:
+        texts = _texts(records)
+        kinds = _kinds(records)
+        place = records["order"].astype(float) if "order" in records else np.full(len(records), np.nan)
+        left = (kinds == LEFT_OUT) | (kinds == SKIPPED)
+        left |= records["ignore"].astype(bool) if "ignore" in records else False
+        return _Side(records, kinds, texts, left, place, np.zeros(len(records), bool), frozenset())
+    if "text" in records or "html" in records or "latex" in records:
+        raise Conflict(
+            "columns 'markdown' and 'text' are both there",
+            where=records.source,
+            remedy="Give whole pages in 'markdown', or blocks in 'text'.",
+        )
+    rows, kinds_of, texts_of, places = [], [], [], []
+    odd: set[str] = set()
+    forms = records["form"].tolist() if "form" in records else ["markdown"] * len(records)
+    for row, (page, form) in enumerate(zip(records["markdown"].tolist(), forms, strict=True)):
+        if form and form not in ("markdown", "html"):
+            raise InvalidValue(
+                f"'{form}' is not a form of pages", where=records.where(row, "form"), remedy="Say markdown or html."
+            )
+        cut = cut_page(str(page), str(form or "markdown"))
+        odd |= cut.odd
+        for piece in cut.pieces or (None,):
+            rows.append(row)
+            kinds_of.append(SKIPPED if piece is None else KINDS.index(piece.kind))
+            texts_of.append("" if piece is None else piece.text)
+            places.append(0.0 if piece is None else float(piece.place))
+    kinds = np.array(kinds_of, dtype=np.int64)
+    left = (kinds == LEFT_OUT) | (kinds == SKIPPED)
+    taken = records.take(np.array(rows, dtype=np.int64))
+    return _Side(taken, kinds, as_object(texts_of), left, np.array(places), np.ones(len(rows), bool), frozenset(odd))
+
+
+def _texts(records: Records) -> Array:
+    """The content of each row: the first of text, html and latex that is not empty."""
+    names = [name for name in ("text", "html", "latex") if name in records]
+    if not names:
+        raise MissingColumn(
+            "column 'text' is missing", where=records.source, remedy="Give blocks in 'text', or pages in 'markdown'."
+        )
+    columns = [records[name].tolist() for name in names]
+    return as_object(
+        [next((str(text) for text in row if text not in (None, "")), "") for row in zip(*columns, strict=True)]
+    )
+
+
+def _kinds(records: Records) -> Array:
+    if "type" not in records:
+        return np.full(len(records), TEXT, dtype=np.int64)
+    values = records["type"].tolist()
+    codes_of: dict[str, int] = {}
+    for row, value in enumerate(values):
+        if value in codes_of:
+            continue
+        name = re.sub(r"[\s-]+", "_", str(value or "").strip().lower())
+        if name in TYPES or name.replace("_", " ") in TYPES:
+            codes_of[value] = TYPES.get(name, TYPES.get(name.replace("_", " "), TEXT))
+        elif not name:
+            codes_of[value] = TEXT
+        else:
+            raise InvalidValue(
+                f"'{value}' is not a type of blocks",
+                where=records.where(row, "type"),
+                remedy=nearest(name, ("text", "title", "table", "formula", "header", "footer", "caption", "figure")),
+            )
+    return np.array([codes_of[value] for value in values], dtype=np.int64)
+
+
+def _group_rows(side: _Side) -> tuple[Array, Array]:
+    """The rows by page and then by reading order, and where those of each page begin."""
+    _, (page,) = codes(side.records["page"])
+    place = np.where(np.isnan(side.place), -np.inf, side.place)
+    keys = [np.arange(len(page)), place, page]
+    if "block" in side.records:  # so that no order of rows decides
+        keys.insert(1, codes(side.records["block"])[1][0])
+    order = np.lexsort(keys)
+    heads = np.flatnonzero(np.diff(page[order], prepend=-1))
+    return order, np.append(heads, len(order)).astype(np.int64)
+
+
+def _refuse_repeats(records: Records, order: Array, begin: Array) -> None:
+    if "block" not in records:
+        return
+    names = records["block"].tolist()
+    for first, last in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
+        seen: dict[Any, int] = {}
+        for row in order[first:last].tolist():
+            if names[row] in seen and "markdown" not in records:
+                raise Conflict(
+                    f"page '{records['page'][row]}' has a second block '{names[row]}'; the first is at "
+                    f"{records.place(seen[names[row]])}",
+                    where=records.where(row, "block"),
+                    remedy="Give each block of a page its own name.",
+                )
+            seen[names[row]] = row
+
+
+def _blocks(side: _Side, order: Array, begin: Array, page_of_unit: Array) -> Blocks:
+    """The blocks of the pages of all units, without those that have nothing to compare in replies."""
+    counts = np.where(page_of_unit >= 0, np.diff(begin)[page_of_unit], 0) if len(begin) > 1 else page_of_unit * 0
+    ends = np.cumsum(counts)
+    start = np.repeat(begin[np.maximum(page_of_unit, 0)] - (ends - counts), counts)
+    row = order[start + np.arange(int(ends[-1]) if len(ends) else 0)]
+    return Blocks(np.append(0, ends).astype(np.int64), side.kind[row], side.text[row], row)
+
+
+def _ordered(true: Blocks, side: _Side) -> Array:
+    """Of each page whether all scored blocks have an order of their own."""
+    place, scored = side.place[true.row], ~side.left[true.row]
+    result = np.zeros(len(true.begin) - 1, dtype=bool)
+    for page, (first, last) in enumerate(zip(true.begin[:-1].tolist(), true.begin[1:].tolist(), strict=True)):
+        values = place[first:last][scored[first:last]]
+        result[page] = len(values) > 0 and not np.isnan(values).any() and len(set(values.tolist())) == len(values)
+    return result

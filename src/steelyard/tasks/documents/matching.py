@@ -1,0 +1,142 @@
+"""Blocks of the truth matched with the pieces of replies.
+
+`match=runs`: a candidate is a block with a run of neighbouring pieces, or a run of blocks with one piece. Its gain is
+the mean length of both sides less the edits between them. Candidates are taken by falling gain, each if nothing of it
+is taken yet. The reading order is not used, so that it can be measured; see native/kernels/documents/runs.cpp.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import TooLarge
+from steelyard.core.frozen import Frozen
+from steelyard.core.pairs import Array
+from steelyard.language import edits
+from steelyard.tasks.documents.texts import Norm, glue, normalise, normalise_formula
+
+TEXT, TITLE, FORMULA, TABLE, LEFT_OUT = range(5)
+SKIPPED = -1  # kinds that have no text to compare: figures, masks, blank pages
+KINDS = ("text", "title", "formula", "table", "left_out")
+STRETCH, SLACK, SHARE = 1.35, 40.0, 0.7
+MOST_PAIRS = 1 << 22  # blocks times pieces of a page
+MOST_LETTERS = 1 << 19  # of a page
+
+
+class Blocks(Frozen):
+    """The blocks of one side, by page and reading order: those of page p are `begin[p]:begin[p + 1]`."""
+
+    begin: Array
+    kind: Array
+    text: Array
+    row: Array
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    @property
+    def page(self) -> Array:
+        """The page of each block."""
+        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+
+
+class Matches(Frozen):
+    """Pairs of runs: first and last block, first and last piece, edits and the longer length; what is left over.
+
+    All are places in the blocks of both sides. `length` and `size` are the lengths of normalised blocks and pieces: 0
+    where nothing is left of them, -1 where they are not texts.
+    """
+
+    block: Array  # (n, 2)
+    piece: Array  # (n, 2)
+    edits: Array
+    longer: Array
+    missing: Array
+    surplus: Array
+    repeated: Array  # of each surplus piece: whether the page has it among its matches
+    length: Array
+    size: Array
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+
+def normalised(blocks: Blocks, norm: Norm) -> list[str]:
+    """The texts and formulas of a side as they are compared; tables are empty."""
+    return [
+        "" if kind in (TABLE, SKIPPED) else normalise_formula(text, norm) if kind == FORMULA else normalise(text, norm)
+        for kind, text in zip(blocks.kind.tolist(), blocks.text.tolist(), strict=True)
+    ]
+
+
+def match_runs(true: Blocks, reply: Blocks, norm: Norm, names: Array) -> Matches:
+    """Match all pages. `names` are those of the pages, for messages."""
+    left, right = normalised(true, norm), normalised(reply, norm)
+    sides = [_listed(blocks, texts, norm) for blocks, texts in ((true, left), (reply, right))]
+    (blocks, block_pages, first), (pieces, piece_pages, second) = sides
+    _check_size(block_pages, piece_pages, second[1], names)
+    runs = _native.match_runs(*first, block_pages, *second, piece_pages, STRETCH, SLACK, SHARE)
+    block, piece = blocks[runs[:, :2]].reshape(-1, 2), pieces[runs[:, 2:4]].reshape(-1, 2)
+    missing, surplus = _rest(blocks, runs[:, :2]), _rest(pieces, runs[:, 2:4])
+    return Matches(
+        block,
+        piece,
+        runs[:, 4],
+        runs[:, 5],
+        missing,
+        surplus,
+        _repeated(true, reply, left, right, block, piece, surplus),
+        _lengths(true, left),
+        _lengths(reply, right),
+    )
+
+
+def _lengths(blocks: Blocks, texts: list[str]) -> Array:
+    return np.where(
+        (blocks.kind == TABLE) | (blocks.kind == SKIPPED), -1, np.fromiter(map(len, texts), np.int64, len(texts))
+    )
+
+
+def _listed(blocks: Blocks, texts: list[str], norm: Norm) -> tuple[Array, Array, tuple[Array, Array, Array]]:
+    """Places of the texts that are compared, where those of each page end, and their symbols, ends and glue."""
+    filled = np.array([bool(text) for text in texts], dtype=bool)
+    places = np.flatnonzero(filled)
+    steps = np.append(0, np.cumsum(filled))
+    chosen = [texts[i] for i in places.tolist()]
+    marks = np.array(glue(chosen, norm), dtype=np.uint32)
+    return places, steps[blocks.begin[1:]].astype(np.int64), (*edits.characters(chosen), marks)
+
+
+def _check_size(block_pages: Array, piece_pages: Array, ends: Array, names: Array) -> None:
+    """Refuse pages that would take hours: a reply that never ends."""
+    counts = [np.diff(pages, prepend=0) for pages in (block_pages, piece_pages)]
+    letters = np.diff(np.append(0, ends)[piece_pages], prepend=0)
+    odd = np.flatnonzero((counts[0] * counts[1] > MOST_PAIRS) | (letters > MOST_LETTERS))
+    if len(odd):
+        page = int(odd[0])
+        raise TooLarge(
+            f"page '{names[page]}': the reply has {int(counts[1][page]):,} lines and {int(letters[page]):,} characters,"
+            f" and the truth {int(counts[0][page]):,} blocks",
+            remedy=f"A page may have {MOST_LETTERS:,} characters, and {MOST_PAIRS:,} pairs of a block and a line.",
+        )
+
+
+def _rest(places: Array, taken: Array) -> Array:
+    """Places that no run covers."""
+    steps = np.zeros(len(places) + 1, dtype=np.int64)
+    np.add.at(steps, taken[:, 0], 1)
+    np.add.at(steps, taken[:, 1] + 1, -1)
+    rest: Array = places[np.cumsum(steps[:-1]) == 0]
+    return rest
+
+
+def _repeated(
+    true: Blocks, reply: Blocks, left: list[str], right: list[str], block: Array, piece: Array, surplus: Array
+) -> Array:
+    """Whether each surplus piece says again what a matched block or piece of its page says."""
+    said: set[tuple[int, str]] = set()
+    for blocks, texts, runs in ((true, left, block), (reply, right, piece)):
+        pages = blocks.page
+        for first, last in runs.tolist():
+            said.update((int(pages[i]), texts[i]) for i in range(first, last + 1) if texts[i])
+    pages = reply.page
+    return np.array([(int(pages[i]), right[i]) in said for i in surplus.tolist()], dtype=bool)

@@ -1,0 +1,236 @@
+"""Reads pages of documents: OmniDocBench's truth, folders of Markdown or HTML, blocks as JSON, and tables of rows.
+
+| format | files |
+|---|---|
+| `omnidocbench` | a JSON list with `layout_dets` and `page_info`; relations `truncated` join blocks |
+| pages | a folder of `<page>.md`, `.mmd` or `.html` |
+
+Everything else is a table of rows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from steelyard.core.errors import (
+    Conflict,
+    EmptyInput,
+    InvalidText,
+    MissingKey,
+    Unmatched,
+    first_few,
+    nearest,
+)
+from steelyard.core.opening import is_entry
+from steelyard.core.options import Options
+from steelyard.core.records import Records, as_object
+from steelyard.core.task import Task
+from steelyard.io import rows
+from steelyard.io.json import expect, parse_json
+from steelyard.io.once import of_truth
+from steelyard.io.read import to_records
+from steelyard.io.table import Table
+from steelyard.io.text import ending, first_bytes, read_bytes
+
+Row = dict[str, Any]
+FORMS = {".md": "markdown", ".mmd": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
+PICTURES = re.compile(r"\.(png|jpe?g|tiff?|webp|bmp|gif)$", re.IGNORECASE)
+
+
+def read_sides(
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
+) -> tuple[Records, Records]:
+    """Truth and predictions, each by its own format."""
+    table = of_truth(_table_of, truth, "truth")
+    first: Records = (
+        rows.read_side(task, truth, columns, "truth") if table is None else of_truth(_records, table, task, "truth")
+    )
+    if not len(first):
+        raise EmptyInput("there are no rows", where=first.source, remedy="The truth needs at least one.")
+    second = read_side(task, predictions, columns, "prediction", [str(page) for page in first["page"].tolist()])
+    return first, second
+
+
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str, pages: list[str] | None = None) -> Records:
+    """One side alone. `pages` are those of the truth, by which files are named."""
+    table = _table_of(data, side, pages)
+    return rows.read_side(task, data, columns, side) if table is None else _records(table, task, side)
+
+
+def _records(table: Table, task: Task, side: str) -> Records:
+    return to_records(table, task.truth if side == "truth" else task.prediction, {}, side)
+
+
+def _table(source: str, made: list[Row]) -> Table:
+    names = dict.fromkeys(name for row in made for name in row)
+    return Table(source, {name: as_object([row.get(name) for row in made]) for name in names})
+
+
+def _table_of(data: Any, side: str, pages: list[str] | None = None) -> Table | None:
+    """The rows of files that are no tables; None where they are."""
+    if not isinstance(data, str | PathLike):
+        return None
+    path, source = Path(data), str(data)
+    if path.is_dir():
+        return _folder(path, source, pages)
+    if ending(path) != ".json" or not first_bytes(path, source).lstrip().startswith(b"["):
+        return None
+    value = parse_json(decode(read_bytes(path, source), source), source)
+    if not value or not isinstance(value[0], dict) or "layout_dets" not in value[0]:
+        return None
+    return _table(source, list(_omnidocbench(value, source)))
+
+
+def decode(data: bytes, source: str) -> str:
+    """Text of UTF-8 without NUL."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidText(
+            f"byte {error.start} ({data[error.start]:#04x}) is not UTF-8", where=source, remedy="Save it as UTF-8."
+        ) from None
+    if "\0" in text:
+        raise InvalidText(f"byte {data.index(0)} is NUL", where=source, remedy="The file is not text; copy it again.")
+    return text
+
+
+# Pages as files ----------------------------------------------------------------------------------------------------
+def page_name(name: str) -> str:
+    """The name of a page: that of its image without the ending of the file."""
+    return PICTURES.sub("", os.path.basename(name))
+
+
+def _folder(path: Path, source: str, pages: list[str] | None) -> Table:
+    files = sorted(entry for entry in path.iterdir() if ending(entry) in FORMS and is_entry(entry))
+    if not files:
+        raise EmptyInput(
+            "the folder has no pages", where=source, remedy="It holds a file <page>.md or <page>.html for each page."
+        )
+    names = [file.name[: -len(ending(file))] for file in files]
+    known = None if pages is None else _known_names(pages)
+    made: list[Row] = []
+    seen: dict[str, str] = {}
+    for file, name in zip(files, names, strict=True):
+        page = name if known is None else _page_of_file(name, known, file)
+        if page in seen:
+            raise Conflict(
+                f"page '{page}' has two files, {seen[page]} and {file.name}", where=source, remedy="Keep one of them."
+            )
+        seen[page] = file.name
+        text = decode(read_bytes(file, str(file)), str(file))
+        made.append({"page": page, "markdown": text, "form": FORMS[ending(file)]})
+    return _table(source, made)
+
+
+def _known_names(pages: list[str]) -> dict[str, set[str]]:
+    """The pages by what their files may be called: the image's name without its ending, also without `.pdf`."""
+    known: dict[str, set[str]] = {}
+    for page in dict.fromkeys(pages):
+        bare = page_name(page)
+        for name in (page, bare, bare.replace(".pdf", "")):
+            known.setdefault(name, set()).add(page)
+    return known
+
+
+def _page_of_file(name: str, known: dict[str, set[str]], file: Path) -> str:
+    pages = known.get(name)
+    if pages is None:
+        raise Unmatched(
+            f"no page of the truth is called '{name}'",
+            where=str(file),
+            remedy=nearest(name, list(known)) or "Remove it.",
+        )
+    if len(pages) > 1:
+        raise Conflict(
+            f"'{name}' may be any of the pages {first_few(sorted(pages))}", where=str(file), remedy="Rename the file."
+        )
+    return next(iter(pages))
+
+
+# OmniDocBench --------------------------------------------------------------------------------------------------------
+def _held(entry: Any, key: str, where: str) -> Any:
+    if not isinstance(entry, dict) or key not in entry:
+        raise MissingKey(f"key '{key}' is missing", where=where, remedy="Is the file complete?")
+    return entry[key]
+
+
+def _omnidocbench(value: list[Any], source: str) -> Iterator[Row]:
+    """Blocks of OmniDocBench's truth; blocks that a relation `truncated` joins are one."""
+    seen: dict[str, int] = {}
+    for number, entry in enumerate(value):
+        where = f"{source}, page {number}"
+        info = expect(_held(entry, "page_info", where), "an object", "page_info", where)
+        page = os.path.basename(str(_held(info, "image_path", where)))
+        if page in seen:
+            raise Conflict(f"'{page}' is also page {seen[page]}", where=where, remedy="Keep one of them.")
+        seen[page] = number
+        attributes = info.get("page_attribute") or {}
+        base: Row = {"page": page, **{str(k): _plain_value(v) for k, v in dict(attributes).items()}}
+        blocks = list(expect(_held(entry, "layout_dets", where), "an array", "layout_dets", where))
+        made = list(_page_blocks(blocks, (entry.get("extra") or {}).get("relation") or [], where))
+        yield from (base | row for row in made or [{"block": "none", "type": "blank", "text": ""}])
+
+
+def _plain_value(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _page_blocks(blocks: list[Any], relations: list[Any], where: str) -> Iterator[Row]:
+    by_id = {_held(block, "anno_id", f"{where}, block {i}"): block for i, block in enumerate(blocks)}
+    joined = _truncated(by_id, relations, where)
+    for number, block in enumerate(blocks):
+        name = block["anno_id"]
+        group = joined.get(name, [name])
+        if group[0] != name:
+            continue
+        kind = str(_held(block, "category_type", f"{where}, block {number}"))
+        text = "".join(_content(by_id[other]) for other in group)
+        row: Row = {
+            "block": name,
+            "type": kind,
+            "text": text,
+            "order": block.get("order"),
+            "ignore": bool(block.get("ignore", False)),
+        }
+        attributes = block.get("attribute") or {}
+        yield row | {str(k): _plain_value(v) for k, v in dict(attributes).items()}
+
+
+def _content(block: Any) -> str:
+    return next((str(block[key]) for key in ("text", "latex", "html") if block.get(key)), "")
+
+
+def _truncated(by_id: dict[Any, Any], relations: list[Any], where: str) -> dict[Any, list[Any]]:
+    """Groups of blocks that are one, each in reading order, by every block in it."""
+    groups: dict[Any, list[Any]] = {}
+    for relation in relations:
+        if not isinstance(relation, dict) or relation.get("relation_type", relation.get("relation")) != "truncated":
+            continue
+        ends = [relation.get("source_anno_id"), relation.get("target_anno_id")]
+        for end in ends:
+            if end not in by_id:
+                raise Unmatched(
+                    f"the relation truncated {ends[0]} to {ends[1]} names block {end}, which the page does not have",
+                    where=where,
+                    remedy="Give both blocks, or remove the relation.",
+                )
+        group = [
+            *groups.get(ends[0], [ends[0]]),
+            *(e for e in groups.get(ends[1], [ends[1]]) if e not in groups.get(ends[0], [ends[0]])),
+        ]
+        for member in group:
+            groups[member] = group
+    position = {name: place for place, name in enumerate(by_id)}
+    for group in groups.values():
+        group.sort(key=lambda name: (_order(by_id[name]), position[name]))
+    return groups
+
+
+def _order(block: Any) -> float:
+    order = block.get("order")
+    return float(order) if isinstance(order, int | float) else float("inf")

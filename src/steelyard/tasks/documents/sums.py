@@ -1,0 +1,237 @@
+"""What is kept of pages, added up over units."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.core.block import SumBlock
+from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache, Sum
+from steelyard.language import edits
+from steelyard.tasks.documents.data import DocumentPairs
+from steelyard.tasks.documents.matching import FORMULA, LEFT_OUT, SKIPPED, TABLE, TEXT, TITLE, Matches
+from steelyard.tasks.documents.texts import FOLD, Norm, join_texts, normalise
+
+(EDITS, LONGER, MISSING, SURPLUS, REPEATED, TRUE, REPLY, BLOCKS, SHARES, SURPLUS_BLOCKS, CHARGED, CHARGED_PAGES, FREE,
+ FREE_PAGES) = range(14)  # fmt: skip
+
+
+class Scored:
+    """The matches of a normalisation by page: which pairs are of texts, of formulas, or left out, in this slice."""
+
+    def __init__(self, pairs: DocumentPairs, norm: Norm) -> None:
+        matches: Matches = pairs.matches(norm)
+        true, present = pairs.true, pairs.present
+        scored = ~pairs.left & (matches.length > 0)
+        self.matches = matches
+        self.kind = np.full(len(matches.edits), LEFT_OUT, dtype=np.int64)
+        self.first = matches.block[:, 0].copy()
+        text = scored & ((true.kind == TEXT) | (true.kind == TITLE))
+        for kind, mask in ((FORMULA, scored & (true.kind == FORMULA)), (TEXT, text)):
+            place = first_true(mask, matches.block)
+            self.kind[place >= 0] = kind
+            self.first[place >= 0] = place[place >= 0]
+        self.present = present[self.first]
+        self.page = true.page[self.first]
+        self.missing = {
+            kind: matches.missing[(mask & present)[matches.missing]]
+            for kind, mask in ((TEXT, text), (FORMULA, scored & (true.kind == FORMULA)))
+        }
+        self.surplus_page = pairs.reply.page[matches.surplus]
+        formula = pairs.reply.kind[matches.surplus] == FORMULA
+        whole = pairs.whole[self.surplus_page]
+        self.surplus = {TEXT: whole & ~formula, FORMULA: whole & formula}
+
+    def of(self, kind: int) -> Array:
+        """Pairs of a kind that the slice keeps."""
+        chosen: Array = (self.kind == kind) & self.present
+        return chosen
+
+
+def first_true(mask: Array, runs: Array) -> Array:
+    """The first place of each run (first, last) where a mask is true; -1 for none."""
+    places = np.flatnonzero(mask)
+    at = np.searchsorted(places, runs[:, 0])
+    result = np.full(len(runs), -1, dtype=np.int64)
+    inside = at < len(places)
+    result[inside] = places[at[inside]]
+    result[result > runs[:, 1]] = -1
+    return result
+
+
+def scored_of(pairs: DocumentPairs, cache: SharedCache, norm: Norm) -> Scored:
+    """The matches of a slice, made once for all statistics."""
+    return cache.once(("documents scored", norm), lambda: Scored(pairs, norm))
+
+
+def _by_page(page: Array, count: int, values: Array | None = None) -> Array:
+    return np.bincount(page, weights=values, minlength=count).astype(np.float64)
+
+
+class TextSums(Sum):
+    """Of each page: edits and longer lengths of matched texts (or formulas), what is missing, surplus and repeated, all
+    true and all reply characters, blocks and the sum of their shares, surplus blocks; the page's own share with surplus
+    and without it, and whether it has one.
+    """
+
+    name = "documents.text"
+
+    norm: Norm = "words"
+    of: str = "text"
+
+    def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
+        kind, count = (TEXT if self.of == "text" else FORMULA), len(pairs.units)
+        scored = scored_of(pairs, cache, self.norm)
+        matches, chosen = scored.matches, scored.of(kind)
+        page, edited, longer = scored.page[chosen], matches.edits[chosen], matches.longer[chosen]
+        missing, extra = scored.missing[kind], scored.surplus[kind]
+        lost, lost_page = matches.length[missing], pairs.true.page[missing]
+        more, more_page = matches.size[matches.surplus[extra]], scored.surplus_page[extra]
+        columns = np.zeros((count, 14))
+        columns[:, EDITS], columns[:, LONGER] = _by_page(page, count, edited), _by_page(page, count, longer)
+        columns[:, MISSING], columns[:, SURPLUS] = _by_page(lost_page, count, lost), _by_page(more_page, count, more)
+        columns[:, REPEATED] = _by_page(more_page, count, more * matches.repeated[extra])
+        columns[:, TRUE] = self._true_letters(pairs, scored, kind)
+        columns[:, REPLY] = self._reply_letters(pairs, scored, kind)
+        columns[:, BLOCKS] = _by_page(page, count) + _by_page(lost_page, count)
+        columns[:, SHARES] = _by_page(page, count, edited / np.maximum(longer, 1)) + _by_page(lost_page, count)
+        columns[:, SURPLUS_BLOCKS] = _by_page(more_page, count)
+        wrong, length = columns[:, EDITS] + columns[:, MISSING], columns[:, LONGER] + columns[:, MISSING]
+        for share, pages, more_letters in ((CHARGED, CHARGED_PAGES, columns[:, SURPLUS]), (FREE, FREE_PAGES, 0.0)):
+            total = length + more_letters
+            columns[:, share] = np.divide(wrong + more_letters, total, out=np.zeros(count), where=total > 0)
+            columns[:, pages] = total > 0
+        return SumBlock(columns)
+
+    @staticmethod
+    def _true_letters(pairs: DocumentPairs, scored: Scored, kind: int) -> Array:
+        kinds = (TEXT, TITLE) if kind == TEXT else (FORMULA,)
+        mask = ~pairs.left & pairs.present & np.isin(pairs.true.kind, kinds)
+        return _by_page(pairs.true.page[mask], len(pairs.units), np.maximum(scored.matches.length[mask], 0))
+
+    @staticmethod
+    def _reply_letters(pairs: DocumentPairs, scored: Scored, kind: int) -> Array:
+        is_formula = pairs.reply.kind == FORMULA
+        mask = (
+            (scored.matches.size > 0) & (is_formula if kind == FORMULA else ~is_formula) & pairs.whole[pairs.reply.page]
+        )
+        return _by_page(pairs.reply.page[mask], len(pairs.units), scored.matches.size[mask])
+
+
+class PageEdits(Sum):
+    """Of each page: edits between all text in order, the longer length, their share, and whether it has text."""
+
+    name = "documents.page"
+
+    norm: Norm = "words"
+
+    def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
+        sides = []
+        scored = scored_of(pairs, cache, self.norm)
+        said = pairs.whole[pairs.reply.page]
+        for first, last in scored.matches.piece[scored.kind == LEFT_OUT].tolist():
+            said[first : last + 1] = False
+        for blocks, mask in ((pairs.true, ~pairs.left & pairs.present), (pairs.reply, said)):
+            page_of = blocks.page
+            pages: list[list[str]] = [[] for _ in pairs.units]
+            for place in np.flatnonzero(mask & (blocks.kind != TABLE) & (blocks.kind != SKIPPED)).tolist():
+                text = normalise(blocks.text[place], self.norm)
+                if text:
+                    pages[page_of[place]].append(text)
+            sides.append([join_texts(page, self.norm) for page in pages])
+        distance = edits.text_distances(*sides) if len(pairs.units) else np.zeros(0)
+        longer = np.array([max(len(a), len(b)) for a, b in zip(*sides, strict=True)], dtype=float)
+        share = np.divide(distance, longer, out=np.zeros(len(longer)), where=longer > 0)
+        return SumBlock(np.stack([distance.astype(float), longer, share, longer > 0], axis=1))
+
+
+class MatchedEdits(Sum):
+    """Characters or words of matched texts that are kept, substituted, deleted and inserted, with blanks folded."""
+
+    name = "documents.matched"
+
+    by: str = "characters"
+    norm: Norm = "words"
+
+    def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
+        scored = scored_of(pairs, cache, self.norm)
+        chosen = np.flatnonzero(scored.of(TEXT))
+        sides = []
+        for blocks, runs, size in (
+            (pairs.true, scored.matches.block, scored.matches.length),
+            (pairs.reply, scored.matches.piece, scored.matches.size),
+        ):
+            texts = []
+            for first, last in runs[chosen].tolist():
+                parts = [FOLD(blocks.text[i]) for i in range(first, last + 1) if size[i] > 0]
+                texts.append(join_texts(parts, "words"))
+            sides.append(texts)
+        if self.by == "characters":
+            counts = edits.text_counts(*sides) if len(chosen) else np.zeros((0, 4))
+        else:
+            words = edits.words(*([text.split() for text in side] for side in sides))
+            counts = edits.edit_counts(*words) if len(chosen) else np.zeros((0, 4))
+        page, units = scored.page[chosen], len(pairs.units)
+        return SumBlock(np.stack([_by_page(page, units, counts[:, i]) for i in range(4)], axis=1))
+
+
+class OrderSums(Sum):
+    """Of each page: edits of the order lists, the longer list, blocks matched, the longest rising run of them; the
+    page's two shares, and whether it has an order, and matched blocks.
+    """
+
+    name = "documents.order"
+
+    norm: Norm = "words"
+
+    def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
+        true_lists, said_lists = order_lists(pairs, cache, self.norm)
+        columns = np.zeros((len(pairs.units), 8))
+        if len(pairs.units):
+            encoded = [_encode(lists) for lists in (true_lists, said_lists)]
+            columns[:, 0] = edits.distances(*encoded)
+        longer = np.array([max(len(a), len(b)) for a, b in zip(true_lists, said_lists, strict=True)], dtype=float)
+        matched = np.array([len(said) for said in said_lists], dtype=float)
+        rising = np.array([longest_rising(said) for said in said_lists], dtype=float)
+        known = pairs.ordered & (longer > 0)
+        columns[:, 1], columns[:, 2], columns[:, 3] = longer, matched, rising
+        columns[:, 4] = np.divide(columns[:, 0], longer, out=np.zeros(len(longer)), where=longer > 0)
+        columns[:, 5] = known
+        columns[:, 6] = np.divide(matched - rising, matched, out=np.zeros(len(longer)), where=matched > 0)
+        columns[:, 7] = known & (matched > 0)
+        return SumBlock(columns * known[:, np.newaxis])
+
+
+def _encode(lists: list[list[int]]) -> tuple[Array, Array]:
+    flat = np.array([rank for ranks in lists for rank in ranks], dtype=np.uint32)
+    return flat, np.cumsum([len(ranks) for ranks in lists], dtype=np.int64)
+
+
+def order_lists(pairs: DocumentPairs, cache: SharedCache, norm: Norm) -> tuple[list[list[int]], list[list[int]]]:
+    """Of each page: the scored blocks in true order, and the matched ones in the order of the reply."""
+
+    def make() -> tuple[list[list[int]], list[list[int]]]:
+        scored = scored_of(pairs, cache, norm)
+        matches, units = scored.matches, len(pairs.units)
+        counted = ~pairs.left & pairs.present & (matches.length > 0)
+        true_lists: list[list[int]] = [[] for _ in range(units)]
+        pages = pairs.true.page
+        for place in np.flatnonzero(counted).tolist():
+            true_lists[pages[place]].append(place)
+        said: list[list[tuple[int, int]]] = [[] for _ in range(units)]
+        for (first, last), piece in zip(matches.block.tolist(), matches.piece[:, 0].tolist(), strict=True):
+            for place in range(first, last + 1):
+                if counted[place]:
+                    said[pages[place]].append((piece, place))
+        return true_lists, [[place for _, place in sorted(page)] for page in said]
+
+    return cache.once(("documents order", norm), make)
+
+
+def longest_rising(values: list[int]) -> int:
+    """The length of the longest rising subsequence."""
+    tails: list[int] = []
+    for value in values:
+        at = int(np.searchsorted(tails, value))
+        tails[at : at + 1] = [value]
+    return len(tails)

@@ -1,0 +1,329 @@
+"""Task `documents`: goldens of OmniDocBench, the matching of runs against a plain sketch, laws of the design by hand.
+
+tests/goldens/documents.json was made by OmniDocBench 1.6.0 and by a sketch of the matching in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.paths import TESTS
+from support.refusal import refuses
+
+import steelyard as sy
+from steelyard import _native
+from steelyard.language import edits
+from steelyard.tasks.documents.data import document_of
+from steelyard.tasks.documents.markup import cut_page
+from steelyard.tasks.documents.texts import normalise, normalise_formula
+
+GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "documents.json").read_text(encoding="utf-8"))
+PAGES: dict[str, Any] = GOLDENS["pages"]
+A = "The first paragraph says that scales are read with care and that numbers are kept."
+B = "A second paragraph goes on about tables, their rows and what columns may hold."
+C = "In the third one nothing much happens except that the page comes to an end."
+STRANGE = "Completely other words were written here by a model that dreams of rivers and boats."
+Side = dict[str, list[Any]]
+
+
+def blocks(*texts: str | tuple[str, str], page: str = "p") -> Side:
+    """A page of blocks in reading order."""
+    pairs = [("text", text) if isinstance(text, str) else text for text in texts]
+    return {
+        "page": [page] * len(pairs),
+        "block": [f"{page}{i}" for i in range(len(pairs))],
+        "type": [kind for kind, _ in pairs],
+        "text": [text for _, text in pairs],
+        "order": list(range(1, len(pairs) + 1)),
+    }
+
+
+def pages(*sides: Side) -> Side:
+    return {name: [value for side in sides for value in side[name]] for name in sides[0]}
+
+
+def markdown(*lines: str, page: str = "p", between: str = "\n\n") -> Side:
+    return {"page": [page], "markdown": [between.join(lines)]}
+
+
+def scores(truth: Any, predictions: Any, *metrics: str, **settings: Any) -> list[float]:
+    report = sy.evaluate("documents", truth, predictions, list(metrics), confidence=None, **settings)
+    return [report[metric].value for metric in metrics]
+
+
+def golden_page(name: str) -> tuple[Side, Side]:
+    page = PAGES[name]
+    text = page["prediction"]
+    return blocks(*map(tuple, page["blocks"]), page=name), {"page": [name], "markdown": [text or ""]}
+
+
+@pytest.mark.parametrize(("text", "expected"), GOLDENS["texts"]["text"])
+def test_texts_as_omnidocbench(text: str, expected: str) -> None:
+    assert normalise(text, "omnidocbench") == expected
+
+
+@pytest.mark.parametrize(("formula", "expected"), GOLDENS["texts"]["formula"])
+def test_formulas_as_omnidocbench(formula: str, expected: str) -> None:
+    assert normalise_formula(formula) == expected
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_runs_as_the_sketch(name: str) -> None:
+    """Edits and lengths of each page, with surplus text free and charged."""
+    sketch = PAGES[name]["sketch of runs"]
+    values = scores(*golden_page(name), "text_edit(norm=omnidocbench, surplus=free)", "text_edit(norm=omnidocbench)")
+    expected = [sketch[way][0] / sketch[way][1] if sketch[way][1] else float("nan") for way in ("free", "charged")]
+    assert values == pytest.approx(expected, abs=0, nan_ok=True)
+
+
+def test_runs_as_omnidocbench_where_nothing_is_invented() -> None:
+    """The number of quick_match on 37 of 39 pages; a stranger is not a match here, and letters of the other case count."""
+    differ = set()
+    for name, page in PAGES.items():
+        quick = page["OmniDocBench quick_match"].get("text_block")
+        if quick is None:
+            continue
+        (values,) = scores(*golden_page(name), "text_edit(norm=omnidocbench, surplus=free)")
+        if values != pytest.approx(quick["Edit_dist"]["ALL_page_avg"], abs=1e-12):
+            differ.add(name)
+    assert differ == {"invented", "case"}
+
+
+def plain_runs(truth: list[str], said: list[str]) -> list[list[int]]:
+    """The matching of runs, written plainly: all candidates, sorted."""
+    values = []
+
+    def offer(one: str, other: str, places: tuple[int, int, int, int]) -> None:
+        longer = max(len(one), len(other))
+        distance = int(edits.text_distances([one], [other])[0])
+        if distance <= 0.7 * longer:
+            values.append((-(len(one) + len(other) - 2 * distance), places, distance, longer))
+
+    for i, block in enumerate(truth):
+        for a in range(len(said)):
+            for b in range(a, len(said)):
+                joined = "".join(said[a : b + 1])
+                if b > a and len(joined) > 1.35 * len(block) + 40:
+                    break
+                offer(block, joined, (i, i, a, b))
+    for a, piece in enumerate(said):
+        for i in range(len(truth)):
+            for j in range(i + 1, len(truth)):
+                joined = "".join(truth[i : j + 1])
+                if len(joined) > 1.35 * len(piece) + 40:
+                    break
+                offer(joined, piece, (i, j, a, a))
+    taken: tuple[set[int], set[int]] = (set(), set())
+    result = []
+    for _, (i, j, a, b), distance, longer in sorted(values):
+        if taken[0].isdisjoint(range(i, j + 1)) and taken[1].isdisjoint(range(a, b + 1)):
+            taken[0].update(range(i, j + 1))
+            taken[1].update(range(a, b + 1))
+            result.append([i, j, a, b, distance, longer])
+    return result
+
+
+def native_runs(truth: list[str], said: list[str]) -> list[list[int]]:
+    sides = []
+    for texts in (truth, said):
+        sides += [*edits.characters(texts), np.zeros(len(texts), np.uint32), np.array([len(texts)], np.int64)]
+    return _native.match_runs(*sides, 1.35, 40.0, 0.7).tolist()
+
+
+def test_lazy_matching_is_the_plain_one() -> None:
+    """Drawn pages whose texts are near to one another, so that many candidates compete and tie."""
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        alphabet = list("abcd")[: int(rng.integers(1, 5))]
+        sides = [
+            ["".join(rng.choice(alphabet, rng.integers(1, 90))) for _ in range(int(rng.integers(0, 8)))]
+            for _ in range(2)
+        ]
+        if rng.random() < 0.5 and sides[0]:
+            sides[1] += [text[: int(rng.integers(1, len(text) + 1))] for text in sides[0]]
+        assert native_runs(*sides) == plain_runs(*sides)
+
+
+# Laws of the design ------------------------------------------------------------------------------------------------------
+TABLE = "<table><tr><td>a</td><td>1</td></tr></table>"
+PAGE = blocks(("header", "Annual report"), ("title", "Results"), A, ("table", TABLE), B, ("formula", "$$x = 1$$"), C)
+LINES = ("Annual report", "# Results", A, TABLE, B, "$$x = 1$$", C)
+BEST_ZERO = ("text_edit", "missing", "surplus", "order_edit", "order_moved", "formula_edit", "page_edit", "cer", "wer")
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n", "\n\n\n"])
+@pytest.mark.parametrize("norm", ["words", "omnidocbench", "as_is"])
+def test_truth_as_its_own_reply(between: str, norm: str) -> None:
+    names = [f"{name}(norm={norm})" for name in BEST_ZERO]
+    assert scores(PAGE, markdown(*LINES, between=between), *names) == [0] * len(names)
+
+
+def test_permuting_a_reply_changes_the_order_alone() -> None:
+    names = ("text_edit", "missing", "surplus", "cer", "order_edit", "order_moved")
+    straight = scores(blocks(A, B, C), markdown(A, B, C), *names)
+    swapped = scores(blocks(A, B, C), markdown(B, A, C), *names)
+    assert straight == [0, 0, 0, 0, 0, 0]
+    assert swapped == [0, 0, 0, 0, 2 / 3, 1 / 3]
+
+
+def test_surplus_never_improves() -> None:
+    """Text that is like no block of the page: it has none of its letters."""
+    digits = "0123456789" * 8
+    names = ("text_edit", "surplus", "missing", "order_edit")
+    for reply in ((A, B[:50], C), (A, B, C), (A, C[:30]), (B,)):
+        before = scores(blocks(A, B, C), markdown(*reply), *names)
+        after = scores(blocks(A, B, C), markdown(*reply, digits), *names)
+        assert all(late >= early for early, late in zip(before, after, strict=True))
+        assert after[0] > before[0]
+    (surplus,) = scores(blocks(A, B), markdown(A, B, digits), "surplus")
+    assert surplus == 80 / (len(A) + len(B) + 80)
+
+
+def test_splitting_and_joining_costs_nothing() -> None:
+    """Where a reply is cut or joined at blanks, the text is as good as before."""
+    first, second = A[:41].rstrip(), A[41:].lstrip()
+    for reply in ([first, second, B, C], [f"{A} {B}", C], [f"{A} {B} {C}"], [f"{A}\n{B}", C]):
+        assert scores(blocks(A, B, C), markdown(*reply), "text_edit", "order_edit") == [0, 0]
+
+
+def test_pages_in_any_order() -> None:
+    sides = [blocks(A, B, page="x"), blocks(C, page="y"), blocks(B, A, page="z")]
+    reply = {"page": ["x", "y", "z"], "markdown": [B, STRANGE, f"{A}\n{B}"]}
+    turned = {name: values[::-1] for name, values in reply.items()}
+    names = ("text_edit", "order_edit", "surplus", "missing")
+    assert scores(pages(*sides), reply, *names) == scores(pages(*sides[::-1]), turned, *names)
+
+
+# By hand -----------------------------------------------------------------------------------------------------------------
+def test_averages_by_hand() -> None:
+    """Page x: 1 of 10 letters; page y: 2 missing of 4 letters, 4 of which are another piece's."""
+    truth = pages(blocks("abcdefghij", page="x"), blocks("kl", "mnopqrst", page="y"))
+    reply = {"page": ["x", "y"], "markdown": ["abcdefghix", "mnopqrsX\n0123456789"]}
+    by_page = (1 / 10 + (1 + 2 + 10) / (8 + 2 + 10)) / 2
+    assert scores(truth, reply, "text_edit") == [pytest.approx(by_page)]
+    assert scores(truth, reply, "text_edit(average=whole)") == [pytest.approx((1 + 1 + 2 + 10) / (10 + 8 + 2 + 10))]
+    assert scores(truth, reply, "text_edit(average=block)") == [pytest.approx((0.1 + 1 / 8 + 1 + 1) / 4)]
+    assert scores(truth, reply, "text_edit(surplus=free)") == [pytest.approx((1 / 10 + (1 + 2) / (8 + 2)) / 2)]
+    assert scores(truth, reply, "missing", "surplus") == [pytest.approx(2 / 20), pytest.approx(10 / 28)]
+
+
+def test_repeated_text() -> None:
+    """One of the two surplus lines is said again: a share of all characters of the reply."""
+    said = len(A) + 2 * len(B) + len(STRANGE)
+    expected = [len(B) / said, (len(B) + len(STRANGE)) / said]
+    assert scores(blocks(A, B), markdown(A, B, B, STRANGE), "repeated", "surplus") == expected
+    assert scores(blocks(A, B), markdown(A, B), "repeated") == [0]
+
+
+def test_page_that_should_be_blank() -> None:
+    """Charged it is all wrong, free it is left out; a blank page for a blank page is left out of both."""
+    blank = {"page": ["p"], "block": ["none"], "type": ["blank"], "text": [""], "order": [None]}
+    names = ("text_edit", "text_edit(surplus=free)", "surplus")
+    assert scores(blank, markdown(A), *names) == pytest.approx([1, float("nan"), 1], nan_ok=True)
+    assert all(np.isnan(scores(blank, {"page": ["p"], "markdown": [""]}, *names)))
+
+
+def test_error_rates_keep_punctuation() -> None:
+    """`norm=omnidocbench` hides what cer shows: 2 of 10 characters, 2 of 2 words."""
+    truth, reply = blocks("ab, cd. ef"), markdown("ab; cd: ef")
+    assert scores(truth, reply, "text_edit(norm=omnidocbench)", "cer", "wer") == pytest.approx([0, 0.2, 2 / 3])
+
+
+def test_order_is_undefined_without_one() -> None:
+    truth = blocks(A, B)
+    del truth["order"]
+    assert np.isnan(scores(truth, markdown(A, B), "order_edit")[0])
+    assert np.isnan(scores({**truth, "order": [1, 1]}, markdown(A, B), "order_edit")[0])
+
+
+def test_slices_match_whole_pages() -> None:
+    """Block B is found among all pieces of its page; what belongs to no block is not in a slice of blocks."""
+    truth = {**blocks(A, B, C), "language": ["en", "de", "en"]}
+    report = sy.evaluate(
+        "documents", truth, markdown(A, STRANGE, B[:-1] + "!"), ["text_edit"], by="language", confidence=None
+    )
+    values = {name: part["text_edit"].value for name, part in report.slices["language"].items()}
+    assert values["de"] == pytest.approx(1 / len(B))
+    assert values["en"] == pytest.approx(len(C) / (len(A) + len(C)))
+
+
+def test_documents_of_pages() -> None:
+    assert document_of("report_03_page_2.png") == "report_03"
+    assert document_of("scan.pdf_7.jpg") == "scan"
+    assert document_of("12.md") == "12"
+
+
+# Readers -----------------------------------------------------------------------------------------------------------------
+def test_markdown_is_cut() -> None:
+    text = f"# Title\n\n**Bold** and <sup>up</sup> &amp; on\n![x](y.png)\n{TABLE}\n\\[ a = b \\]\n| a | 1 |\n|---|---|\n| b | 2 |\nend"
+    cut = [(piece.kind, piece.text) for piece in cut_page(text).pieces]
+    assert cut == [
+        ("title", "Title"),
+        ("text", "Bold and up & on"),
+        ("table", TABLE),
+        ("formula", "\\[ a = b \\]"),
+        ("table", "<table><tr><td>a</td><td>1</td></tr><tr><td>b</td><td>2</td></tr></table>"),
+        ("text", "end"),
+    ]
+
+
+def test_html_is_cut_by_tag() -> None:
+    text = f"<html><head><title>x</title></head><body><h1>Head</h1><p>One <b>two</b></p><script>bad()</script>{TABLE}<footer>7</footer></body>"
+    cut = [(piece.kind, piece.text) for piece in cut_page(text, "html").pieces]
+    assert cut == [("title", "Head"), ("text", "One two"), ("table", TABLE), ("left_out", "7")]
+
+
+def test_odd_pages() -> None:
+    fenced = cut_page(f"```markdown\n{A}\n```")
+    assert [piece.text for piece in fenced.pieces] == [A]
+    assert fenced.odd == {"fence"}
+    opened = cut_page("before\n<table><tr><td>a</td>")
+    assert [piece.kind for piece in opened.pieces] == ["text", "table"]
+    assert opened.odd == {"open table"}
+
+
+def omnidocbench(*dets: dict[str, Any], relations: list[Any] | None = None, image: str = "a.pdf_3.png") -> list[Any]:
+    info = {"image_path": f"images/{image}", "page_attribute": {"language": "english"}}
+    return [{"layout_dets": list(dets), "extra": {"relation": relations or []}, "page_info": info}]
+
+
+def det(number: int, text: str, kind: str = "text_block", **more: Any) -> dict[str, Any]:
+    return {"category_type": kind, "anno_id": number, "order": number, "text": text, "attribute": {}, **more}
+
+
+def test_omnidocbench_and_folders(tmp_path: Path) -> None:
+    """Blocks that a relation joins are one; files may leave `.pdf` out of the page's name."""
+    relation = {"source_anno_id": 1, "target_anno_id": 3, "relation_type": "truncated"}
+    truth = omnidocbench(det(1, A[:40]), det(3, A[40:]), det(2, B), relations=[relation])
+    (tmp_path / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
+    (tmp_path / "md").mkdir()
+    (tmp_path / "md" / "a_3.md").write_text(f"{A}\n\n{B}\n", encoding="utf-8")
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "a.pdf_3.html").write_text(f"<p>{A}</p><div>{B}</div>", encoding="utf-8")
+    for folder in ("md", "html"):
+        report = sy.evaluate(
+            "documents", str(tmp_path / "truth.json"), str(tmp_path / folder), by="language", confidence=None
+        )
+        assert [score.value for score in report.scores.values()] == [0, 0, 0, 0]
+        assert list(report.slices["language"]) == ["english"]
+
+
+def test_relations_and_names_that_do_not_fit(tmp_path: Path) -> None:
+    truth, folder = tmp_path / "truth.json", tmp_path / "md"
+    folder.mkdir()
+    (folder / "a.pdf_3.md").write_text(A, encoding="utf-8")
+    relation = {"source_anno_id": 1, "target_anno_id": 9, "relation_type": "truncated"}
+    truth.write_text(json.dumps(omnidocbench(det(1, A), relations=[relation])), encoding="utf-8")
+    with refuses("E-unmatched", "9", "page 0"):
+        scores(str(truth), str(folder), "text_edit")
+    truth.write_text(json.dumps(omnidocbench(det(1, A))), encoding="utf-8")
+    (folder / "a_3.md").write_text(A, encoding="utf-8")
+    with refuses("E-conflict", "a.pdf_3.md", "a_3.md"):
+        scores(str(truth), str(folder), "text_edit")
+    (folder / "a_3.md").rename(folder / "b_3.md")
+    with refuses("E-unmatched", "b_3"):
+        scores(str(truth), str(folder), "text_edit")
