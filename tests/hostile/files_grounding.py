@@ -37,7 +37,25 @@ def option(name: str, line: str, *says: str, **more: Any) -> Row:
     return table(f"option, {name}", TRUTH, *says, options=line, **more)
 
 
+def log(name: str, line: Any, *says: str, **more: Any) -> Row:
+    """A log of a harness as both sides."""
+    text = line if isinstance(line, str) else json.dumps(line) + "\n"
+    return row(f"log, {name}", "evaluate grounding log.jsonl log.jsonl", *says, files={"log.jsonl": text}, **more)
+
+
 ROWS = [
+    log("samples of another task", {"doc_id": 0, "resps": [["x"]], "exact": 1}, "log.jsonl", "refcoco_grounding"),
+    log("no true box", {"doc_id": 0, "resps": [["x"]], "refcoco_grounding_IoU": {}}, "line 1", "'bbox'"),
+    log(
+        "a true box of texts",
+        {"doc_id": 0, "resps": [["x"]], "refcoco_grounding_IoU": {"bbox": ["a", 1, 2, 3]}},
+        "line 1",
+        "not a box",
+    ),
+    log("a line that is cut off", '{"doc_id": 0, "resps": [["x"]], "refcoco', "log.jsonl", "line 1"),
+    log("an expression without a picture", {"sent": "cup", "bbox": [1, 2, 3, 4]}, "line 1", "'image'"),
+    option("a tool that is not known", "--explain mmdet", "mmdet"),
+    option("a tool that reads replies", "--explain lmms-eval", "pred.csv", "'reply'"),
     table("an empty file", "", "truth.csv", "empty"),
     table("a header alone", TRUTH.partition("\n")[0] + "\n", "truth.csv", "no rows"),
     table("no expression", TRUTH.replace("expression", "words"), "truth.csv", "'expression' is missing"),

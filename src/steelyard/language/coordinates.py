@@ -8,14 +8,14 @@ are never taken for coordinates. `null`, `[]` and `"none"` say that nothing is t
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from steelyard.core.errors import InvalidSetting
-from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array
 
 KEYS = ("bbox_2d", "box_2d", "bbox", "box", "point_2d", "point")
@@ -34,7 +34,14 @@ _TOKENS = re.compile(r"<loc(\d{4})><loc(\d{4})><loc(\d{4})><loc(\d{4})>")
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
-class Reply(Frozen):
+# What nearly all replies are: one list of numbers, alone or under a key, in a list or not, fenced or not.
+_JSON_NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_FOUR = rf"\[\s*({_JSON_NUMBER})\s*,\s*({_JSON_NUMBER})\s*,\s*({_JSON_NUMBER})\s*,\s*({_JSON_NUMBER})\s*\]"
+_KEYED = rf'\{{\s*"(?:{"|".join(KEYS)})"\s*:\s*{_FOUR}\s*(?:,\s*"label"\s*:\s*"[^"\\\x00-\x1f]*"\s*)?\}}'
+_USUAL = re.compile(rf"(?:```(?:json)?\s*)?(?:{_FOUR}|{_KEYED}|\[\s*{_KEYED}\s*\])\s*(?:```)?", re.ASCII)
+
+
+class Reply(NamedTuple):
     """What a reply says: `ok` with boxes of four numbers or points of two, in its own space, or why it is not read."""
 
     outcome: str
@@ -43,11 +50,16 @@ class Reply(Frozen):
 
 
 UNREADABLE = Reply("unreadable")
+_UNSCORED = (math.nan,)
 
 
 def read_reply(text: str) -> Reply:
     """The boxes or points of a reply, in the order in which it names them."""
     text = text[:LONGEST].strip()
+    usual = _USUAL.fullmatch(text)
+    if usual is not None and (text[0] == "`") == (text[-1] == "`"):
+        box = tuple(float(number) for number in usual.groups() if number is not None)
+        return Reply("ok", (box,), _UNSCORED) if all(map(math.isfinite, box)) else UNREADABLE
     fenced = _FENCE.search(text)
     plain = (fenced.group(1) if fenced else text).strip()
     if plain.lower().rstrip(".") in NOTHING:

@@ -435,6 +435,35 @@ def test_checks_of_replies() -> None:
     assert not clean.errors
 
 
+def test_logs_of_harnesses(tmp_path: Path) -> None:
+    """Replies that were asked for elsewhere are scored again: half the first box is found, the second is exact."""
+    boxes, said = [[100, 100, 200, 200], [10, 20, 30, 60]], ["[100, 100, 200, 150]", '[{"bbox_2d": [10, 20, 30, 60]}]']
+    lmms, qwen, kit = (tmp_path / name for name in ("samples_refcoco_grounding_val.jsonl", "val.jsonl", "model.tsv"))
+    with lmms.open("w") as log, qwen.open("w") as lines, kit.open("w") as sheet:
+        sheet.write("index\tquestion\tanswer\twidth\theight\tsplit\tprediction\n")
+        for number, (box, reply) in enumerate(zip(boxes, said, strict=True)):
+            logged = {"answer": ["left cup", "cup"], "bbox": box, "pred": box, "pred_boxes": []}
+            sample = {
+                "doc_id": number,
+                "doc": {"file_name": "a.jpg", "bbox": box, "width": 640, "height": 480},
+                "filtered_resps": [reply],
+                "refcoco_grounding_IoU": logged,
+            }
+            log.write(json.dumps(sample) + "\n")
+            line = {"image": "a.jpg", "sent": f"cup {number}", "bbox": box, "width": 640, "height": 480}
+            lines.write(json.dumps(line) + "\n")
+            sheet.write(f"{number}\tfind it\t{box}\t640\t480\tRefCOCO_val\t{reply}\n".replace('"', "'"))
+    names = ("acc@0.5", "acc@0.6", "mean_iou")
+    assert scores(lmms, lmms, *names) == [1, 0.5, 0.75]
+    assert sy.evaluate("grounding", lmms, lmms, ["acc"], confidence=None)["acc"].units == 1
+    replied = {"image": ["a.jpg"] * 2, "expression": ["cup 0", "cup 1"], "reply": said}
+    assert scores(qwen, replied, *names) == [1, 0.5, 0.75]
+    assert scores(kit, kit, *names) == [1, 0.5, 0.75]
+    (tmp_path / "other.jsonl").write_text('{"doc_id": 0, "resps": [["[1, 2, 3, 4]"]], "refcoco_IoU": 0.5}\n')
+    with refuses("E-unsupported"):
+        scores(tmp_path / "other.jsonl", tmp_path / "other.jsonl", "acc")
+
+
 # --- other tools ------------------------------------------------------------------------------------------------------
 
 

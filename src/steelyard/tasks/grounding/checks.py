@@ -8,7 +8,7 @@ from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.core.counts import share_text
 from steelyard.core.records import BOX, Array
-from steelyard.language.coordinates import ORDERS, SCALES, read_reply, to_corners, to_pixels
+from steelyard.language.coordinates import ORDERS, SCALES, to_corners, to_pixels
 from steelyard.tasks.grounding.data import GroundingPairs, space_of
 from steelyard.tasks.grounding.overlap import Rule, overlaps
 
@@ -24,8 +24,7 @@ class _Raw:
     def __init__(self, pairs: GroundingPairs) -> None:
         single = np.flatnonzero((pairs.targets == 1) & (pairs.prediction_row >= 0))[:MOST]
         if "reply" in pairs.prediction:
-            texts = pairs.prediction["reply"][pairs.prediction_row[single]].tolist()
-            read = [read_reply(text).boxes for text in texts]
+            read = [pairs.read[row].boxes for row in pairs.prediction_row[single].tolist()]
             held = [i for i, boxes in enumerate(read) if boxes and len(boxes[0]) == 4]
             numbers = np.array([read[i][0] for i in held], dtype=np.float64).reshape(-1, 4)
             self.orders: tuple[str, ...] = tuple(ORDERS)

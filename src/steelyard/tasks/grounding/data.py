@@ -27,7 +27,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import BOX, Column, Records, Schema, as_object, weight_column
 from steelyard.core.task import Policy
-from steelyard.language.coordinates import ORDERS, check_space, read_reply, to_corners, to_pixels
+from steelyard.language.coordinates import ORDERS, Reply, check_space, read_reply, to_corners, to_pixels
 
 KEY = ("image", "expression")
 LARGEST = 1e7  # of a coordinate in pixels
@@ -144,6 +144,7 @@ class GroundingPairs(Pairs):
     rows: Records | None = None  # the truth with a row for each object, and where those of each group stand
     row_order: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     row_begin: Array = field(default_factory=lambda: np.zeros(1, np.int64))
+    read: tuple[Reply, ...] = ()  # what the reply of each group of predictions says, where there are replies
     space: str = "pixels"  # in which the replies are declared to be, and the order of the numbers of a box
     order: str = "xyxy"
 
@@ -187,7 +188,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     joined = pairs.prediction_row >= 0
     size_of_found[pairs.prediction_row[joined]] = size[pairs.truth_row[joined]]
     true = _true_objects(truth, true_order, true_begin, size, options)
-    predicted, readable, outcomes = _found_objects(prediction, found_order, found_begin, size_of_found, options)
+    predicted, readable, outcomes, read = _found_objects(prediction, found_order, found_begin, size_of_found, options)
     units, owner, weight = pairs.units, pairs.owner, pairs.weight
     if options.of("resample") == "expression":
         names = [f"{image}: {text}" for image, text in zip(*(pairs.truth_column(n).tolist() for n in KEY), strict=True)]
@@ -212,6 +213,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         truth,
         true_order,
         true_begin,
+        read,
         space_of(options, "prediction"),
         str(options.of("order", "prediction")),
     )
@@ -373,8 +375,8 @@ def _masks_of_rows(records: Records, rows: Array, box: Array, size: Array) -> Ar
 
 def _found_objects(
     records: Records, order: Array, begin: Array, size: Array, options: Options
-) -> tuple[Objects, Array, Array]:
-    """The predicted objects, which groups are answers, and the outcome of each."""
+) -> tuple[Objects, Array, Array, tuple[Reply, ...]]:
+    """The predicted objects, which groups are answers, the outcome of each, and the replies as they were read."""
     group = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
     space = space_of(options, "prediction")
     if "reply" in records:
@@ -399,12 +401,12 @@ def _found_objects(
     masks = None if mask is None else mask[kept]
     objects = Objects(steps, box[kept], point[kept], score[kept], order[kept], scored, masks)
     groups = len(begin) - 1
-    return objects, np.ones(groups, dtype=bool), as_object(["ok"] * groups)
+    return objects, np.ones(groups, dtype=bool), as_object(["ok"] * groups), ()
 
 
 def _replied_objects(
     records: Records, order: Array, begin: Array, group: Array, size: Array, space: str, sequence: str
-) -> tuple[Objects, Array, Array]:
+) -> tuple[Objects, Array, Array, tuple[Reply, ...]]:
     """The objects of replies, one reply for each expression."""
     twice = np.flatnonzero(np.diff(begin) > 1)
     for place in twice.tolist():
@@ -417,7 +419,7 @@ def _replied_objects(
                 remedy="Keep one reply for each expression.",
             )
     heads = order[begin[:-1]]
-    replies = [read_reply(text) for text in records["reply"][heads].tolist()]
+    replies = tuple(read_reply(text) for text in records["reply"][heads].tolist())
     outcomes = as_object([reply.outcome for reply in replies])
     boxes, points, scores, owner = [], [], [], []
     for width in (4, 2):
@@ -444,7 +446,7 @@ def _replied_objects(
         heads[whole_owner[kept]],
         bool(len(score)) and not np.isnan(score).any(),
     )
-    return objects, readable, outcomes
+    return objects, readable, outcomes, replies
 
 
 def _judge(outcomes: Array, corners: Array, owner: Array, size: Array) -> None:

@@ -20,7 +20,7 @@ from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
-from steelyard.language.coordinates import LONGEST, read_reply, to_corners, to_pixels
+from steelyard.language.coordinates import LONGEST, to_corners, to_pixels
 from steelyard.tasks.grounding.data import OUTSIDE, GroundingPairs
 from steelyard.tasks.grounding.overlap import RULES, Rule, overlaps
 from steelyard.tasks.grounding.sums import CentreSum, chosen, require_one
@@ -160,8 +160,11 @@ def _reread(pairs: GroundingPairs, way: GroundingConventions, cache: SharedCache
 
 def _raw_boxes(pairs: GroundingPairs, reading: str) -> tuple[Array, Array]:
     """The boxes of all replies with the numbers as they were written, and the expression of each."""
-    read, texts = _READERS[reading], pairs.prediction["reply"]
-    boxes = [read(str(texts[group])) if group >= 0 else [] for group in pairs.prediction_row.tolist()]
+    texts, groups = pairs.prediction["reply"], pairs.prediction_row.tolist()
+    if reading == OURS.reading:
+        boxes = [[box for box in pairs.read[g].boxes if len(box) == 4] if g >= 0 else [] for g in groups]
+    else:
+        boxes = [_READERS[reading](str(texts[group])) if group >= 0 else [] for group in groups]
     numbers = np.array([box for own in boxes for box in own], dtype=np.float64).reshape(-1, 4)
     return numbers, np.repeat(np.arange(len(boxes)), [len(own) for own in boxes])
 
@@ -197,10 +200,6 @@ _ANY = r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?"
 _BRACKETED = re.compile(r"\[\s*" + r"(?:\s*,\s*|\s+)".join([f"({_ANY})"] * 4) + r"\s*\]")
 _KEYS = ("bbox_2d", "bbox", "box", "coordinates", "coord", "location", "position")
 DEEPEST = 50  # levels of JSON in which boxes are looked for
-
-
-def _read_ours(text: str) -> list[Any]:
-    return [box for box in read_reply(text).boxes if len(box) == 4]
 
 
 def _read_json_else(text: str) -> list[Any]:
@@ -246,7 +245,6 @@ def _read_first_four(text: str) -> list[Any]:
 
 
 _READERS: dict[str, Callable[[str], list[Any]]] = {
-    OURS.reading: _read_ours,
     JSON_ELSE: _read_json_else,
     FIRST_FOUR: _read_first_four,
 }

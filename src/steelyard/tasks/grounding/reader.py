@@ -6,6 +6,9 @@
 | `saco` | COCO JSON whose images are phrases: `text_input`, `is_instance_exhaustive`; one file per annotator |
 | `refer` | a folder with `refs(...).p` or `grefs(...).json` and `instances.json` |
 | `flickr30k` | a folder with `Sentences/*.txt` and `Annotations/*.xml` |
+| `qwen-vl` | JSON lines with `image`, `sent`, `bbox` (corners), `width`, `height` |
+| `lmms-eval` | samples of `refcoco_grounding` (`--log_samples`), for both sides |
+| `vlmevalkit` | its table of RefCOCO with `prediction`, for both sides |
 | `results` | predictions: `image_id`, `bbox` or `segmentation`, `score`; or `image_id`, `sentence_id`, `boxes` |
 
 Everything else is a table of rows. Pickles are read without running what they hold: lists, dicts, texts and numbers.
@@ -28,13 +31,16 @@ from steelyard.core.options import Options
 from steelyard.core.records import Records, as_object
 from steelyard.core.task import Task
 from steelyard.io import rows
-from steelyard.io.json import expect, parse_json
+from steelyard.io.csv import read_csv
+from steelyard.io.json import expect, parse_json, read_json_lines
 from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
-from steelyard.io.text import ending, first_bytes, read_bytes
+from steelyard.io.text import ending, first_bytes, open_bytes, read_bytes
+from steelyard.language.coordinates import read_reply
 
 Row = dict[str, Any]
+PEEK = 1 << 16  # bytes of the first line by which a log is recognised
 _PHRASE = re.compile(r"\[/EN#(\d+)((?:/[\w-]+)+) ([^\]]*)\]")
 
 
@@ -77,6 +83,9 @@ def _truth_table(data: Any) -> Table | None:
     path, source = Path(data), str(data)
     if path.is_dir():
         return _table(source, list(_folder(path, source)))
+    log = _log_rows(path, source, "truth")
+    if log is not None:
+        return _table(source, log)
     if ending(path) != ".json" or not first_bytes(path, source).lstrip().startswith(b"{"):
         return None
     value = _load(path)
@@ -88,6 +97,92 @@ def _truth_table(data: Any) -> Table | None:
     if "caption" in images[0]:
         return _table(source, list(_mdetr(value, source)))
     return None
+
+
+def _log_rows(path: Path, source: str, side: str) -> list[Row] | None:
+    """A side of the log of a harness, or expressions of Qwen-VL's files; None where it is something else."""
+    kind = ending(path)
+    if kind not in (".jsonl", ".tsv") or not is_entry(path):
+        return None
+    with open_bytes(path, source) as file:
+        head = bytes(file.read(PEEK)).split(b"\n", 1)[0]
+    if kind == ".tsv":
+        names = head.decode("utf-8", "replace").strip("\ufeff\r").split("\t")
+        if not {"index", "prediction"} <= set(names) or not ({"bbox_x1", "answer"} & set(names)):
+            return None
+        return list(_vlmevalkit(read_csv(path, source, "\t"), side))
+    if b'"filtered_resps"' in head or b'"resps"' in head:
+        return list(_lmms(read_json_lines(path, source), side))
+    if side == "truth" and b'"sent"' in head and b'"bbox"' in head:
+        return list(_qwen(read_json_lines(path, source)))
+    return None
+
+
+def _table_rows(table: Table) -> Iterator[tuple[Row, str]]:
+    for number in range(len(table)):
+        yield {name: column[number] for name, column in table.columns.items()}, table.place(number)
+
+
+def _of_corners(value: Any, where: str) -> Row:
+    box = _box(value, where)
+    return box | {"w": box["w"] - box["x"], "h": box["h"] - box["y"]}
+
+
+def _qwen(table: Table) -> Iterator[Row]:
+    """Expressions of Qwen-VL's evaluation files: the text is the expression, boxes are corners."""
+    for row, where in _table_rows(table):
+        made = {"image": _held(row, "image", where), "expression": str(row["sent"]), **_of_corners(row["bbox"], where)}
+        yield made | {key: row[key] for key in ("width", "height") if row.get(key) is not None}
+
+
+def _lmms(table: Table, side: str) -> Iterator[Row]:
+    """Samples of lmms-eval's refcoco_grounding: what it logs for each metric has the true box in pixels."""
+    for row, where in _table_rows(table):
+        logged = next((row[name] for name in row if name.startswith("refcoco_grounding_")), None)
+        if not isinstance(logged, dict):
+            raise Unsupported(
+                "these are samples of lmms-eval, but not of refcoco_grounding",
+                where=where,
+                remedy="Give a table with image, expression, x, y, w, h and the replies in a column 'reply'.",
+            )
+        doc = row["doc"] if isinstance(row.get("doc"), dict) else {}
+        name = _held(row, "doc_id", where)
+        image = next((doc[key] for key in ("file_name", "image_id") if isinstance(doc.get(key), str | int)), name)
+        made: Row = {"image": image, "expression": name}
+        if side == "prediction":
+            replies = row.get("filtered_resps") or row.get("resps")
+            while isinstance(replies, list) and replies:
+                replies = replies[0]
+            yield made | {"reply": replies if isinstance(replies, str) else ""}
+            continue
+        words = logged.get("answer")
+        texts = words if isinstance(words, list) else [words]
+        size = {key: doc[key] for key in ("width", "height") if isinstance(doc.get(key), int | float)}
+        yield made | size | {"text": ", ".join(map(str, texts)), **_of_corners(_held(logged, "bbox", where), where)}
+
+
+def _vlmevalkit(table: Table, side: str) -> Iterator[Row]:
+    """A table of VLMEvalKit's RefCOCO: boxes in columns, or as corners in `answer`, in pixels."""
+    for row, where in _table_rows(table):
+        name = _held(row, "index", where)
+        made: Row = {"image": row.get("image_path") or name, "expression": name}
+        if side == "prediction":
+            yield made | {"reply": str(row["prediction"] or "")}
+            continue
+        corners: Any = [row.get(key) for key in ("bbox_x1", "bbox_y1", "bbox_x2", "bbox_y2")]
+        if corners[0] is None:
+            reply = read_reply(str(row["answer"]))
+            corners = list(reply.boxes[0]) if len(reply.boxes) == 1 else row["answer"]
+        made |= {key: row[key] for key in ("width", "height", "split") if row.get(key) is not None}
+        yield made | {"text": str(row.get("question") or ""), **_of_corners(_numbers(corners), where)}
+
+
+def _numbers(values: Any) -> Any:
+    """Texts of numbers as numbers; what is none stays."""
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError):
+        return values
 
 
 def _load(path: Path) -> Any:
@@ -254,9 +349,14 @@ def _flickr_boxes(path: Path) -> tuple[dict[str, list[Row]], Row]:
 
 def _predictions(task: Task, data: Any, columns: Mapping[str, str], truth: Records | None) -> Records:
     """Replies: a table of rows, or a list of results that name expressions by `image_id`."""
-    if not isinstance(data, str | PathLike) or ending(Path(data)) != ".json":
+    if not isinstance(data, str | PathLike):
         return rows.read_side(task, data, columns, "prediction")
     path, source = Path(data), str(data)
+    log = _log_rows(path, source, "prediction")
+    if log is not None:
+        return to_records(_table(source, log), task.prediction, {}, "prediction")
+    if ending(path) != ".json":
+        return rows.read_side(task, data, columns, "prediction")
     if not first_bytes(path, source).lstrip().startswith(b"["):
         return rows.read_side(task, data, columns, "prediction")
     value = _load(path)
