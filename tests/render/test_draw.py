@@ -244,6 +244,18 @@ def test_points_have_the_line_of_identity_and_cells_are_darker_where_there_are_m
     assert [rect.get("fill-opacity") for rect in svg.all("rect")] == ["0.56", "1.00"]  # 0.12 + 0.88 log 2 / log 4
 
 
+def test_points_lie_on_axes_of_their_own_and_zero_is_marked() -> None:
+    svg = Svg("points", {"x": [1.0, 4.0], "y": [-2.0, 6.0]})
+    x, y = svg.scale("x"), svg.scale("y")
+    marks = [(x(c.get("cx")), y(c.get("cy"))) for c in svg.all("circle")]
+    assert marks == [near(1, -2, abs=0.03), near(4, 6, abs=0.03)]
+    assert not dashed(svg)
+    svg = Svg("points", {"x": [1.0, 4.0], "y": [-2.0, 6.0]}, {"zero": True})
+    across, down = [svg.line(line) for line in dashed(svg)]
+    assert (across[1], across[3]) == near(0, 0, abs=0.03)
+    assert (down[0], down[2]) == near(0, 0, abs=0.03)
+
+
 def test_limits_of_agreement_are_lines_with_names() -> None:
     svg = Svg("bland_altman", {"x": [1.0, 4.0], "y": [2.0, 6.0]}, {"bias": 3.0, "low": 1.0, "high": 5.0})
     levels = [svg.line(line)[1] for line in svg.all("line", "s-c2")]

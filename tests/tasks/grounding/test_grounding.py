@@ -342,6 +342,27 @@ def test_counts_and_recall_of_sets() -> None:
         scores(truth, said, "recall@1")
 
 
+def test_what_is_wrong_with_boxes() -> None:
+    """By hand: a hit, a loose box (IoU 100/300), the neighbour's box, one elsewhere, and no answer."""
+    names = ["hit", "loose", "neighbour", "elsewhere", "silent"]
+    truth = side([("a", name, 100 * i, 0, 20, 10) for i, name in enumerate(names)], *BOXED)
+    said = side(
+        [
+            ("a", "hit", 0, 0, 20, 10),
+            ("a", "loose", 110, 0, 20, 10),
+            ("a", "neighbour", 0, 0, 20, 10),
+            ("a", "elsewhere", 0, 300, 20, 10),
+        ],
+        *BOXED,
+    )
+    report = sy.evaluate("grounding", truth, said, ["acc"], confidence=None)
+    assert report.table("errors").values[:, 0].tolist() == [1, 1, 1, 1, 1]
+    # Of a word each: accuracy 1/5 and mean IoU (1 + 1/3) / 5.
+    assert report.table("by_words").values.tolist() == [[5, 0.2, pytest.approx(4 / 15)]]
+    assert report.table("by_area").values.tolist() == [[5, 0.2, pytest.approx(4 / 15)]]
+    assert sorted(report.figure("offsets").columns["x"].tolist()) == pytest.approx([-15, -10, 0, 0.5])
+
+
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 

@@ -354,6 +354,21 @@ def agreement(drawing: Drawing, figure: Figure) -> None:
     _points(drawing, axes, figure)
 
 
+def points(drawing: Drawing, figure: Figure) -> None:
+    """Points on axes of their own; where the facts say `zero`, both axes have 0 in them, marked by dashed lines."""
+    zero = [0.0] if figure.facts.get("zero") else []
+    spans = []
+    for names in (("x", "x2"), ("y", "y2")):
+        low, high = span_of(*(_numbers(figure, name) for name in names if name in figure.columns), *zero)
+        pad = 0.04 * (high - low)
+        spans.append((low - pad, high + pad))
+    axes = Axes(drawing, figure, *spans, exact="xy")
+    if zero:
+        drawing.line("s-soft", axes.left, axes.y(0.0), axes.right, axes.y(0.0), stroke_dasharray=DASHED)
+        drawing.line("s-soft", axes.x(0.0), axes.bottom, axes.x(0.0), axes.top, stroke_dasharray=DASHED)
+    _points(drawing, axes, figure)
+
+
 def bland_altman(drawing: Drawing, figure: Figure) -> None:
     """Differences against means with the limits of agreement, each named at its line where there is room."""
     levels = [float(figure.facts[name]) for name in ("low", "bias", "high")]
@@ -657,6 +672,6 @@ def timeline(drawing: Drawing, figure: Figure) -> None:
 
 CHARTS: dict[str, Callable[[Drawing, Figure], None]] = {
     "agreement": agreement, "bars": bars, "bland_altman": bland_altman, "curves": curves, "histogram": histogram,
-    "intervals": intervals, "matrix": matrix, "plane": plane, "reliability": reliability, "spread": spread,
-    "timeline": timeline, "traces": traces, "waterfall": waterfall,
+    "intervals": intervals, "matrix": matrix, "plane": plane, "points": points,
+    "reliability": reliability, "spread": spread, "timeline": timeline, "traces": traces, "waterfall": waterfall,
 }  # fmt: skip

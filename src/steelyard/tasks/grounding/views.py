@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.figure import Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.scene import BoxShape, Scene
@@ -15,10 +15,11 @@ from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.tasks.grounding.data import GroundingPairs
 from steelyard.tasks.grounding.explain import explain as explain
-from steelyard.tasks.grounding.overlap import Rule
+from steelyard.tasks.grounding.overlap import Rule, overlaps
 from steelyard.tasks.grounding.sums import cells, chosen, similarities
 
 BINS = 20
+LOOSE = 0.1  # IoU from which a box that is no hit is on its object, but loose
 MOST = 4000  # points of a cloud
 
 
@@ -33,7 +34,80 @@ def _best(pairs: GroundingPairs) -> Array:
 
 def tables(pairs: GroundingPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Outcomes of the replies, and presence."""
-    return {"outcomes": lambda: _outcomes(pairs), "presence": lambda: _presence(pairs)}
+    made = {"outcomes": lambda: _outcomes(pairs), "presence": lambda: _presence(pairs)}
+    if (pairs.targets == 1).any():
+        made["errors"] = lambda: _errors(pairs)
+        made["by_words"] = lambda: _by_words(pairs)
+        made["by_area"] = lambda: _by_area(pairs)
+    return made
+
+
+def _accuracy_table(
+    name: str, title: str, stub: str, pairs: GroundingPairs, groups: Sequence[tuple[str, Array]]
+) -> Table:
+    """Expressions with one object, accuracy at IoU 0.5 and mean IoU of groups of expressions."""
+    iou = chosen(pairs, SharedCache(), Rule(), "first")[1]
+    rows = [(label, inside & (pairs.targets == 1)) for label, inside in groups]
+    rows = [(label, inside) for label, inside in rows if inside.any()]
+    values = [
+        [float(inside.sum()), float((iou[inside] >= 0.5).mean()), float(iou[inside].mean())] for _, inside in rows
+    ]
+    return Table(
+        name, title, stub, tuple(label for label, _ in rows), ("expressions", "acc@0.5", "mean IoU"), np.array(values)
+    )
+
+
+def _errors(pairs: GroundingPairs) -> Table:
+    """What is wrong with each box: loose, on an object that another expression of the image names, or elsewhere."""
+    predicted, iou = chosen(pairs, SharedCache(), Rule(), "first")
+    single = pairs.targets == 1
+    wrong = np.flatnonzero(single & (predicted >= 0) & (iou < 0.5))
+    other = np.zeros(len(iou), dtype=bool)
+    _, image = np.unique(pairs.truth["image"][pairs.truth_row].astype(str), return_inverse=True)
+    order = np.argsort(image, kind="stable")
+    begin = np.searchsorted(image[order], np.arange(image.max(initial=-1) + 2))
+    for place in wrong.tolist():
+        beside = order[begin[image[place]] : begin[image[place] + 1]]
+        groups = pairs.truth_row[beside[beside != place]]
+        spans = [pairs.true.box[pairs.true.begin[g] : pairs.true.begin[g + 1]] for g in groups.tolist()]
+        boxes = np.concatenate([np.zeros((0, 4)), *spans])
+        box = np.broadcast_to(pairs.predicted.box[predicted[place]], boxes.shape)
+        other[place] = (overlaps(box, boxes, np.full((len(boxes), 2), np.nan), Rule()) >= 0.5).any()
+    loose = single & (predicted >= 0) & (iou < 0.5) & ~other & (iou >= LOOSE)
+    kinds = {
+        "right": single & (iou >= 0.5),
+        f"loose box (IoU {LOOSE} to 0.5)": loose,
+        "on an object that another expression names": other,
+        "elsewhere": single & (predicted >= 0) & (iou < LOOSE) & ~other,
+        "no box": single & (predicted < 0),
+    }
+    counts = np.array([[kind.sum(), kind.sum() / single.sum()] for kind in kinds.values()], dtype=float)
+    return Table("errors", "What is wrong with the boxes", "outcome", tuple(kinds), ("expressions", "share"), counts)
+
+
+def _by_words(pairs: GroundingPairs) -> Table:
+    name = "text" if "text" in pairs.truth else "expression"
+    count = np.array([len(str(text).split()) for text in pairs.truth[name][pairs.truth_row].tolist()])
+    groups = [(f"{low}", count == low) for low in (1, 2, 3)] + [
+        ("4 or 5", (count == 4) | (count == 5)),
+        ("6 to 9", (count > 5) & (count < 10)),
+        ("10 or more", count >= 10),
+    ]
+    return _accuracy_table("by_words", "By number of words", "words", pairs, groups)
+
+
+def _by_area(pairs: GroundingPairs) -> Table:
+    """By COCO's sizes of objects."""
+    area = np.zeros(len(pairs.owner))
+    single = np.flatnonzero(pairs.targets == 1)
+    box = pairs.true.box[pairs.true.begin[pairs.truth_row[single]]]
+    area[single] = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
+    groups = [
+        ("below 32²", area < 32**2),
+        ("32² to 96²", (area >= 32**2) & (area < 96**2)),
+        ("from 96²", area >= 96**2),
+    ]
+    return _accuracy_table("by_area", "By area of the true box", "pixels", pairs, groups)
 
 
 def _outcomes(pairs: GroundingPairs) -> Table:
@@ -72,6 +146,7 @@ def figures(pairs: GroundingPairs, state: State, metrics: Sequence[Metric]) -> M
         return {}
     made: dict[str, Callable[[], Figure]] = {"overlaps": lambda: overlap_histogram(pairs)}
     if "one" in pairs.held:
+        made["offsets"] = lambda: offsets(pairs)
         made["corners"] = lambda: corner_agreement(pairs)
     return made
 
@@ -87,6 +162,32 @@ def overlap_histogram(pairs: GroundingPairs) -> Figure:
         {"low": edges[:-1], "high": edges[1:], "count": counts},
         {"x": "IoU", "y": "expressions"},
         "The largest IoU of each expression that names something; 0 where nothing was found.",
+    )
+
+
+def offsets(pairs: GroundingPairs) -> Figure:
+    """How far the centres lie from the true ones, in widths and heights of the true box."""
+    predicted, _ = chosen(pairs, SharedCache(), Rule(), "first")
+    place = np.flatnonzero(predicted >= 0)
+    true, box = pairs.true.box[pairs.true.begin[pairs.truth_row[place]]], pairs.predicted.box[predicted[place]]
+    extent = true[:, 2:] - true[:, :2]
+    away = ((box[:, :2] + box[:, 2:]) - (true[:, :2] + true[:, 2:])) / 2 / extent
+    return Figure(
+        "offsets",
+        "points",
+        "Offsets of the centres",
+        points_or_cells(away[:, 0], -away[:, 1]),
+        {"x": "to the right, in true widths", "y": "upwards, in true heights", "zero": True, "item": "expression"},
+        "Within half a width and height of 0 the centre lies in the true box. A cloud away from 0 shows a constant "
+        "offset, one along a line another coordinate space.",
+        Table(
+            "offsets",
+            "Offsets of the centres",
+            "axis",
+            ("to the right, in true widths", "upwards, in true heights"),
+            ("median", "middle half, from", "to"),
+            np.array([np.quantile(side, [0.5, 0.25, 0.75]) for side in (away[:, 0], -away[:, 1])]),
+        ),
     )
 
 
