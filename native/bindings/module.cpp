@@ -4,6 +4,9 @@
 #include "wide/wide.hpp"
 
 namespace steelyard {
+namespace anomalies_binding {
+void bind(nanobind::module_& m);
+}
 namespace arrow_binding {
 void bind(nanobind::module_& m);
 }
@@ -111,6 +114,7 @@ NB_MODULE(_native, m) {
       "simd", [] { return nanobind::str(steelyard::wide_kernels().name); },
       "The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.");
   steelyard::wide_kernels();  // chosen now: a wrong STEELYARD_SIMD is an error at import
+  steelyard::anomalies_binding::bind(m);
   steelyard::arrow_binding::bind(m);
   steelyard::box_figures_binding::bind(m);
   steelyard::boxes_binding::bind(m);

@@ -12,6 +12,19 @@ def simd() -> str:
     The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.
     """
 
+def pack_scores(scores: NDArray[numpy.generic], skip: NDArray[numpy.uint8]) -> bytes:
+    """Scores sorted, counted and packed, without those that are skipped."""
+
+def unpack_scores(packed: NDArray[numpy.uint8]) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
+    """
+    The distinct scores that were packed, rising, and how often each occurs.
+    """
+
+def count_scores(packed: NDArray[numpy.uint8], places: NDArray[numpy.int64], thresholds: NDArray[numpy.float64], weights: NDArray[numpy.float64], each: bool) -> NDArray[numpy.float64]:
+    """
+    How many scores of packed sets lie at or above, and above, rising thresholds: of each set, or their sum.
+    """
+
 def arrow_stream(names: list[object], kinds: list[object], columns: list[object]) -> object:
     """
     A table as a capsule 'arrow_array_stream'. kinds: 'u' texts, 'g' numbers, 'l' counts; None and nan are null.

@@ -77,6 +77,9 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {"page": ["a", "b"], "text": ["one", "two"], "order": [1, 1]}, {"page": ["a", "b"], "text": ["one", "six"]},
         "text_edit", 0.5, 0.25,
     ),
+    "anomalies": (
+        {"image": ["a", "b"], "mask": [FULL, FULL]}, {"image": ["a", "b"], "map": [FULL, FULL * 0]}, "pro", 0.5, 0.75,
+    ),
     "grounding": (
         {**{k: v for k, v in BOX.items() if k != "label"}, "expression": ["e", "e"]},
         {**{k: v[:1] for k, v in BOX.items() if k != "label"}, "expression": ["e"]}, "acc@0.5", 0.5, 0.75,

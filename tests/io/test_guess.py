@@ -98,6 +98,7 @@ TABLES = [
     ("table,html", "table,html", ("tables",)),
     ("image,expression,x,y,w,h", "image,expression,reply", ("grounding",)),
     ("page,block,type,text,order", "page,markdown", ("documents",)),
+    ("image,mask,object", "image,map,score", ("anomalies",)),
     ("image,label,cx,cy,w,h,angle", "image,label,cx,cy,w,h,angle,score", ("oriented",)),
     ("image,xc,yc,a,b,theta", "image,xc,yc,a,b,theta", ("ellipses",)),
     ("image,target", "image,logit", ("losses",)),

@@ -41,6 +41,7 @@ MODULES = {
     "grounding": "steelyard.tasks.grounding.task",
     "tables": "steelyard.tasks.tables.task",
     "documents": "steelyard.tasks.documents.task",
+    "anomalies": "steelyard.tasks.anomalies.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -72,6 +73,7 @@ SYNONYMS = {
     "boxes3d": ("3d detection", "3d", "3d boxes", "3d object detection", "detection 3d", "lidar"),
     "nutrients": ("nutrition", "calories", "nutrient", "food nutrition", "nutrition estimation", "macronutrients"),
     "documents": ("omnidocbench", "document parsing", "ocr pages", "page ocr", "pdf parsing", "pdf to markdown"),
+    "anomalies": ("anomaly detection", "mvtec", "anomaly", "defects", "anomaly localization", "loco"),
     "grounding": ("refcoco", "referring expressions", "visual grounding", "phrase grounding", "referring"),
     "tables": ("table", "table recognition", "table structure", "teds", "grits", "pubtabnet"),
 }

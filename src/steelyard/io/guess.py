@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,10 @@ CHOICES: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
     "documents": {
         "truth": (("text",), ("html",), ("latex",), ("markdown",)),
         "prediction": (("text",), ("html",), ("latex",), ("markdown",)),
+    },
+    "anomalies": {
+        "truth": (("map", "object"), ("map", "defect"), ("label", "object"), ("label", "defect")),
+        "prediction": (("map",), ("score",)),
     },
     "grounding": {
         "truth": (("x", "y", "w", "h"), ("mask",)),
@@ -167,7 +171,10 @@ def is_regular(path: Path) -> bool:
 def look(path: Path, side: str, mapping: Mapping[str, str]) -> Seen:
     """What a file or folder looks like on a side: "truth", "prediction" or "both"."""
     if path.is_dir():
-        return _folder(path)
+        seen = _folder(path)
+        if side != "truth" and "segmentation" in seen.tasks:  # maps of scores look like maps of labels
+            seen = replace(seen, tasks={**seen.tasks, "anomalies": frozenset()})
+        return seen
     if not is_regular(path):
         return Seen("not a regular file, so it can be read only once")
     suffix, name = ending(path), path.name.lower()
@@ -201,6 +208,8 @@ def _of(what: str, *tasks: str, options: Mapping[str, str] | None = None) -> See
 
 def _folder(path: Path) -> Seen:
     """What a folder holds, by the endings of its files and the first lines of text."""
+    if _is_anomaly_set(path) or any(_is_anomaly_set(inner) for inner in islice(_folders(path), ENTRIES)):
+        return _of("a folder of MVTec AD or LOCO", "anomalies")
     files = list(islice(_walk(path), ENTRIES))
     names = [file.name.lower() for file in files]
     if any(name.endswith(VOLUMES) for name in names):
@@ -218,6 +227,16 @@ def _folder(path: Path) -> Seen:
         return Seen("a folder of arrays", _arrays(arrays[0], one=True).tasks)
     endings = sorted({file.suffix.lower() or "no extension" for file in files})
     return Seen(f"a folder of {', '.join(endings[:4])} files" if endings else "an empty folder")
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    return (inner for inner in sorted(path.iterdir()) if inner.is_dir())
+
+
+def _is_anomaly_set(path: Path) -> bool:
+    """Whether a folder holds test images and their masks, as MVTec lays them out."""
+    tests = [path / name for name in ("test", "test_public") if (path / name).is_dir()]
+    return any((place / "ground_truth").is_dir() for place in (path, *tests)) and bool(tests)
 
 
 def _walk(path: Path) -> Iterator[Path]:

@@ -37,6 +37,7 @@ READERS = {
     "solid": "steelyard.tasks.boxes3d.reader",
     "grounding": "steelyard.tasks.grounding.reader",
     "documents": "steelyard.tasks.documents.reader",
+    "anomalies": "steelyard.tasks.anomalies.reader",
 }
 
 WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream

@@ -22,6 +22,7 @@ NAMES = [
     "segmentation", "tracking", "panoptic", "volumes", "answers", "boxes3d", "nutrients",
     "grounding", "tables",
     "documents",
+    "anomalies",
 ]  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Task `anomalies`: scores of defects, by image and by pixel."""

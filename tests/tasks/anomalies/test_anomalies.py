@@ -1,0 +1,322 @@
+"""Task `anomalies`: goldens of the references that the catalogue names, laws of the field, formats and bad input.
+
+tests/goldens/anomalies.json was made by the references themselves; it says which versions. Map values are whole numbers
+k there, and the score is k / 1024.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from support.paths import TESTS
+
+import steelyard as sy
+
+GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "anomalies.json").read_text(encoding="utf-8"))
+CASES = GOLDENS["cases"]
+
+
+def sides(maps: Any, masks: Any, factor: float = 1.0, dtype: Any = np.float32) -> tuple[dict[str, Any], dict[str, Any]]:
+    image = [f"i{number}" for number in range(len(maps))]
+    scores = [(np.array(grid, dtype=np.float64) / GOLDENS["scale"] * factor).astype(dtype) for grid in maps]
+    return {"image": image, "mask": [np.array(m, dtype=np.uint8) for m in masks]}, {"image": image, "map": scores}
+
+
+def values(truth: Any, predictions: Any, *metrics: str, **settings: Any) -> list[float]:
+    report = sy.evaluate("anomalies", truth, predictions, list(metrics), confidence=None, **settings)
+    return [report[metric].value for metric in metrics]
+
+
+def approx(value: float | None, tolerance: float) -> Any:
+    return pytest.approx(float("nan") if value is None else value, abs=tolerance, rel=0, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_aupro_as_its_references(name: str) -> None:
+    """Exact counts to 1e-12, with 8 and 4 neighbours; the AD script, which holds rates in single precision, to 1e-6."""
+    case = CASES[name]
+    data = sides(case["maps"], case["masks"])
+    for neighbours in (8, 4):
+        expected = case["exact"][f"n{neighbours}"]["au_pro"]
+        specs = [f"aupro@{limit}(neighbours={neighbours})" for limit in expected]
+        assert values(*data, *specs) == [approx(value, 1e-12) for value in expected.values()]
+    script = case["mvtec_ad_2022"]["au_pro"]
+    assert values(*data, *(f"aupro@{limit}" for limit in script)) == [approx(value, 1e-6) for value in script.values()]
+    if "image_auroc" in case["mvtec_ad_2022"]:
+        assert values(*data, "image_auroc") == [approx(case["mvtec_ad_2022"]["image_auroc"], 1e-15)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_images_and_pixels_as_scikit_learn(name: str) -> None:
+    case = CASES[name]
+    data = sides(case["maps"], case["masks"])
+    for kind, tolerance in (("pixel", 1e-12), ("image", 1e-15)):
+        expected = case["sklearn"][kind] or dict.fromkeys(("auroc", "ap", "f1_max", "aupr_trapezoid"))
+        specs = [f"{kind}_auroc", f"{kind}_ap", f"{kind}_f1_max"]
+        names = ["auroc", "ap", "f1_max"]
+        if kind == "pixel":
+            specs, names = [*specs, "pixel_ap(rule=trapezoid)"], [*names, "aupr_trapezoid"]
+        assert values(*data, *specs) == [approx(expected[part], tolerance) for part in names]
+        if case["sklearn"][kind]:
+            best = sy.evaluate("anomalies", *data, [f"{kind}_f1_max"], confidence=None)[f"{kind}_f1_max"]
+            assert f"from {expected['f1_max_threshold']:.6g} up" in " ".join(best.notes)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_presets_as_the_tools_they_name(name: str) -> None:
+    case = CASES[name]
+    data = sides(case["maps"], case["masks"])
+    for many, expected in case["mvtec_3d_thresholds"].items():
+        specs = [f"aupro@{limit}(like=mvtec3d, thresholds={many})" for limit in expected]
+        assert values(*data, *specs) == [approx(value, 1e-12) for value in expected.values()]
+    expected = case["anomalib_aupro"]["2.7.0"]
+    specs = [f"aupro@{limit}(like=anomalib2.3)" for limit in expected]
+    assert values(*data, *specs) == [approx(value, 1e-6) for value in expected.values()]
+
+
+def test_a_mask_that_covers_its_image_is_lost_by_anomalib() -> None:
+    case = GOLDENS["mask_covers_image"]
+    data = sides(case["maps"], case["masks"])
+    for limit, value in case["exact"]["au_pro"].items():
+        assert values(*data, f"aupro@{limit}") == [value]
+    for limit, value in case["anomalib"]["2.7.0"].items():
+        assert values(*data, f"aupro@{limit}(like=anomalib2.3)") == [value]
+
+
+def test_aupimo_as_anomalib_with_many_thresholds() -> None:
+    case = CASES["drawn"]
+    data = sides(case["maps"], case["masks"])
+    for part in case["aupimo"]:
+        low, high = part["bounds"]
+        spec = f"aupimo(low={low}, high={high})"
+        copied = f"aupimo(low={low}, high={high}, like=anomalib)"
+        exact = part["exact"]
+        assert values(*data, spec, copied) == [
+            approx(exact["limit_mean"], 1e-12), approx(exact["limit_with_bounds_moved_mean"], 1e-12)
+        ]  # fmt: skip
+        finest = max(part["anomalib"], key=lambda row: row["num_thresholds"])
+        assert values(*data, copied) == [approx(finest["mean"], 1e-12)]
+
+
+def write_loco(folder: Path) -> Path:
+    """The golden's images in MVTec LOCO's folders, its maps as float32 TIFF files beside them."""
+    loco, place = GOLDENS["loco"], folder / "pushpins"
+    place.mkdir()
+    (place / "defects_config.json").write_text(json.dumps(loco["defects_config"]), encoding="utf-8")
+    for number, image in enumerate(loco["images"]):
+        grid = np.array(image["map"], dtype=np.float64) / GOLDENS["scale"]
+        path = place / "test" / image["type"] / f"{number:03d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.zeros(grid.shape, dtype=np.uint8)).save(path)
+        target = folder / "maps" / "pushpins" / "test" / image["type"] / f"{number:03d}.tiff"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(grid.astype(np.float32)).save(target)
+        for place_of, channel in enumerate(image["channels"]):
+            masks = place / "ground_truth" / image["type"] / f"{number:03d}"
+            masks.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(np.array(channel, dtype=np.uint8)).save(masks / f"{place_of:03d}.png")
+    return place
+
+
+def test_spro_as_the_loco_script(tmp_path: Path) -> None:
+    """The headline is the mean of the groups; each group is a slice with all good images."""
+    truth, maps = write_loco(tmp_path), tmp_path / "maps" / "pushpins"
+    expected = GOLDENS["loco"]["reference"]
+    limits = expected["all"]["auc_spro_exact"]
+    specs = [f"auspro@{limit}" for limit in limits]
+    groups = ("logical_anomalies", "structural_anomalies")
+    report = sy.evaluate("anomalies", truth, maps, [*specs, "image_auroc"], confidence=None, by="defect")
+    for limit, spec in zip(limits, specs, strict=True):
+        both = [expected[group]["auc_spro_exact"][limit] for group in groups]
+        assert report[spec].value == approx(sum(both) / 2, 1e-12)
+    assert report["image_auroc"].value == expected["image_auroc"]
+    for group in groups:  # an image of one group alone, with the good ones
+        part = sy.evaluate("anomalies", *only_group(truth, maps, group, tmp_path), specs, confidence=None)
+        for limit, spec in zip(limits, specs, strict=True):
+            assert part[spec].value == approx(expected[group]["auc_spro_exact"][limit], 1e-12)
+            assert part[spec].value == approx(expected[group]["auc_spro_script"][limit], 1e-12)
+
+
+def only_group(truth: Path, maps: Path, group: str, folder: Path) -> tuple[Path, Path]:
+    """The same data without the other group."""
+    import shutil
+
+    targets = (folder / group / "truth", folder / group / "maps")
+    for source, target in zip((truth, maps), targets, strict=True):
+        shutil.copytree(source, target)
+        for kind in ("test", "ground_truth"):
+            for other in ("logical_anomalies", "structural_anomalies"):
+                if other != group:
+                    shutil.rmtree(target / kind / other, ignore_errors=True)
+    return targets
+
+
+def test_image_auroc_of_ties_is_the_right_one() -> None:
+    """The LOCO script gives 0.875, since it adds a point after the first of equal scores."""
+    case = GOLDENS["image_ties"]
+    scores = [*case["good"], *case["anomalous"]]
+    names = [f"i{number}" for number in range(len(scores))]
+    truth = {"image": names, "label": [0] * len(case["good"]) + [1] * len(case["anomalous"])}
+    assert values(truth, {"image": names, "score": scores}, "image_auroc") == [case["sklearn"]]
+
+
+def test_scores_of_any_scale_rank_alike() -> None:
+    """Times 256, by exp, in float64, float16 or bytes: nothing changes."""
+    case = CASES["drawn"]
+    specs = (
+        "pixel_auroc",
+        "pixel_ap",
+        "pixel_f1_max",
+        "aupro@0.3",
+        "aupro@0.05",
+        "image_auroc",
+        "aupimo(low=0.01, high=0.1)",
+    )
+    expected = values(*sides(case["maps"], case["masks"]), *specs)
+    assert expected[0] == approx(GOLDENS["scaled_scores"]["1"]["torchmetrics_auroc"], 1e-6)
+    for factor in (16, 64, 256):
+        assert values(*sides(case["maps"], case["masks"], factor), *specs) == expected
+    truth, predictions = sides(case["maps"], case["masks"], dtype=np.float64)
+    assert values(truth, predictions, *specs) == expected
+    raised = {**predictions, "map": [np.exp(grid * 5) - 90 for grid in predictions["map"]]}
+    assert values(truth, raised, *specs) == expected
+    whole = {**predictions, "map": [np.array(grid, dtype=np.uint16) for grid in case["maps"]]}
+    assert values(truth, whole, *specs) == expected
+
+
+def test_turning_and_cutting_change_nothing() -> None:
+    case = CASES["drawn"]
+    specs = ("pixel_auroc", "pixel_ap", "aupro@0.3", "aupro@0.05")
+    expected = values(*sides(case["maps"], case["masks"]), *specs)
+    for turn in (np.rot90, np.flipud, np.fliplr):
+        turned = sides([turn(np.array(m)) for m in case["maps"]], [turn(np.array(m)) for m in case["masks"]])
+        assert values(*turned, *specs) == pytest.approx(expected, abs=1e-14)
+    maps, masks = [np.array(m) for m in case["maps"]], [np.array(m) for m in case["masks"]]
+    tiles = [*np.split(maps[0], 2, axis=1), *maps[1:]], [*np.split(masks[0], 2, axis=1), *masks[1:]]
+    assert not masks[0].any()
+    assert values(*sides(*tiles), *specs) == pytest.approx(expected, abs=1e-14)
+    assert values(*sides(maps * 2, masks * 2), *specs) == pytest.approx(expected, abs=1e-14)
+
+
+def test_areas_by_hand() -> None:
+    """A perfect map scores 1 at any limit, a constant one half the limit, and one-pixel regions make aupro@1 an AUROC."""
+    mask = np.zeros((6, 6), dtype=np.uint8)
+    mask[1, 1] = mask[4, 4] = mask[1, 4] = 1
+    truth = {"image": ["a", "b"], "mask": [mask, np.zeros_like(mask)]}
+
+    def of(*maps: Any) -> dict[str, Any]:
+        return {"image": ["a", "b"], "map": [np.asarray(grid, dtype=np.float32) for grid in maps]}
+
+    limits = ("aupro@0.01", "aupro@0.3", "aupro@1.0")
+    assert values(truth, of(mask, 0 * mask), *limits) == [1.0, 1.0, 1.0]
+    assert values(truth, of(0 * mask, 0 * mask), *limits) == pytest.approx([0.005, 0.15, 0.5])
+    rng = np.random.default_rng(1)
+    drawn = of(rng.random(mask.shape), rng.random(mask.shape))
+    region, pixel = values(truth, drawn, "aupro@1.0", "pixel_auroc")
+    assert region == pytest.approx(pixel, abs=1e-15)
+
+
+def test_at_a_threshold_by_hand() -> None:
+    """Two regions of 2 and 1 pixels; from 0.5 up: one pixel of the first, the second, and one false alarm."""
+    mask = np.array([[1, 1, 0, 0], [0, 0, 0, 1]], dtype=np.uint8)
+    scores = np.array([[0.9, 0.4, 0.1, 0.5], [0.1, 0.1, 0.1, 0.6]])
+    truth = {"image": ["a", "b"], "mask": [mask, 0 * mask]}
+    predictions = {"image": ["a", "b"], "map": [scores, np.zeros((2, 4))]}
+    scores = values(truth, predictions, "pro(threshold=0.5)", "seg_f1(threshold=0.5)", "seg_iou(threshold=0.5)")
+    assert scores == pytest.approx([0.75, 2 * 2 / (3 + 3), 2 / 4])
+
+
+def test_shards_count_to_the_same_bits() -> None:
+    """In 1, 7 or all parts: the state that is merged is the state that is measured at once."""
+    case = CASES["drawn"]
+    truth, predictions = sides(case["maps"] * 3, case["masks"] * 3)
+    specs = ["pixel_auroc", "pixel_ap", "aupro@0.3", "aupimo(low=0.01, high=0.1)", "image_auroc"]
+    expected = values(truth, predictions, *specs)
+    for parts in (7, len(truth["image"])):
+        shards = []
+        for part in range(parts):
+            rows = slice(part, None, parts)
+            shards.append(sy.Accumulator("anomalies", confidence=None))
+            shards[-1].update(*({name: column[rows] for name, column in side.items()} for side in (truth, predictions)))
+            shards[-1].compact(specs)
+        for shard in shards[1:]:
+            shards[0].merge(shard)
+        report = shards[0].report(specs)
+        assert [report[spec].value for spec in specs] == expected
+
+
+def test_objects_are_never_pooled() -> None:
+    """The mean of two objects, whose scores have different scales; pooling is asked for and said."""
+    a, b = (
+        sides(CASES["drawn"]["maps"], CASES["drawn"]["masks"]),
+        sides(CASES["bytes"]["maps"], CASES["bytes"]["masks"], 99),
+    )
+    truth = {
+        "image": [f"{name}{i}" for name, side in (("a", a), ("b", b)) for i in side[0]["image"]],
+        "mask": [*a[0]["mask"], *b[0]["mask"]],
+        "object": ["a"] * len(a[0]["image"]) + ["b"] * len(b[0]["image"]),
+    }
+    predictions = {"image": truth["image"], "map": [*a[1]["map"], *b[1]["map"]]}
+    expected = [CASES[name]["sklearn"]["pixel"]["auroc"] for name in ("drawn", "bytes")]
+    assert values(truth, predictions, "pixel_auroc") == [approx(sum(expected) / 2, 1e-12)]
+    pooled = values(truth, predictions, "pixel_auroc", options={"objects": "pool"})
+    bare = {name: column for name, column in truth.items() if name != "object"}
+    assert pooled == values(bare, predictions, "pixel_auroc") != [sum(expected) / 2]
+
+
+def test_slices_by_defect_hold_all_good_images() -> None:
+    mask = np.zeros((4, 4), dtype=np.uint8)
+    mask[0, 0] = 1
+    names = ["g1", "g2", "s", "d"]
+    maps = [np.full((4, 4), 0.1), np.full((4, 4), 0.2), np.where(mask, 0.15, 0.1), np.where(mask, 0.9, 0.1)]
+    truth = {"image": names, "mask": [0 * mask, 0 * mask, mask, mask], "defect": ["good", "good", "scratch", "dent"]}
+    report = sy.evaluate(
+        "anomalies", truth, {"image": names, "map": maps}, ["image_auroc"], confidence=None, by="defect"
+    )
+    assert {key: part["image_auroc"].value for key, part in report.slices["defect"].items()} == {
+        "dent": 1.0,
+        "scratch": 0.5,
+    }
+
+
+def test_mvtec_folders_with_maps_of_every_format(tmp_path: Path) -> None:
+    """Two objects; maps as TIFF, .npy, .npz and PNG give the same numbers as arrays do."""
+    case = CASES["drawn"]
+    truth = tmp_path / "mvtec"
+    for name in ("bolt", "nut"):
+        for number, (grid, mask) in enumerate(zip(case["maps"], case["masks"], strict=True)):
+            kind = "bent" if np.any(mask) else "good"
+            image = truth / name / "test" / kind / f"{number:03d}.png"
+            image.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(np.array(grid, dtype=np.uint16).astype(np.uint8)).save(image)
+            if kind != "good":
+                target = truth / name / "ground_truth" / kind / f"{number:03d}_mask.png"
+                target.parent.mkdir(parents=True, exist_ok=True)
+                Image.fromarray(np.array(mask, dtype=np.uint8) * 255).save(target)
+            for ending in ("tiff", "npy", "npz", "png"):
+                write_scores(tmp_path / ending / name / kind / f"{number:03d}.{ending}", np.array(grid))
+    expected = [CASES["drawn"]["exact"]["n8"]["au_pro"]["0.3"], CASES["drawn"]["sklearn"]["image"]["auroc"]]
+    for ending in ("tiff", "npy", "npz", "png"):
+        scores = values(truth, tmp_path / ending, "aupro@0.3", "image_auroc")
+        assert scores == [approx(value, 1e-12) for value in expected]
+    alone = values(truth / "nut", tmp_path / "npy" / "nut", "aupro@0.3", "image_auroc")
+    assert alone == [approx(value, 1e-12) for value in expected]
+
+
+def write_scores(path: Path, grid: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".tiff":
+        Image.fromarray((grid / 1024).astype(np.float32)).save(path, compression="tiff_deflate")
+    elif path.suffix == ".npy":
+        np.save(path, (grid / 1024).astype(np.float16))
+    elif path.suffix == ".npz":
+        np.savez_compressed(path, map=grid / 1024)
+    else:
+        Image.fromarray(grid.astype(np.uint16)).save(path)
+    assert os.path.exists(path)
