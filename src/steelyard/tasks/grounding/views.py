@@ -19,7 +19,7 @@ from steelyard.tasks.grounding.overlap import Rule, overlaps
 from steelyard.tasks.grounding.sums import cells, chosen, similarities
 
 BINS = 20
-LOOSE = 0.1  # IoU from which a box that is no hit is on its object, but loose
+LOOSE = 0.1  # IoU from which a box below 0.5 is on its object, but loose
 MOST = 4000  # points of a cloud
 
 
