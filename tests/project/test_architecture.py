@@ -75,6 +75,7 @@ BUILT_ON: dict[str, set[str]] = {
     "oriented": {"boxes"},
     "panoptic": {"segmentation"},
     "volumes": {"segmentation"},
+    "documents": {"tables"},
     "flow": {"fields"},
     "disparity": {"fields"},
     "depth": {"fields"},

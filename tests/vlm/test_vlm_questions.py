@@ -297,7 +297,7 @@ def test_the_last_line_alone() -> None:
 
 
 def test_every_kind_has_a_reading() -> None:
-    elsewhere = {"json", "boxes", "box", "point", "nutrients"}  # test_vlm_structured.py, test_vlm_sets.py
+    elsewhere = {"json", "boxes", "box", "point", "nutrients", "page"}  # test_vlm_structured.py, test_vlm_sets.py
     assert {kind.name for kind, *_ in READ} | {"grams"} | elsewhere == set(KINDS)
 
 

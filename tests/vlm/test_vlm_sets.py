@@ -106,6 +106,30 @@ def test_questions_with_a_difference_that_are_refused(tmp_path: Path, more: dict
         read_questions(tmp_path / "q.json")
 
 
+def test_pages_as_markdown_and_html(tmp_path: Path) -> None:
+    """Two pages of a document: the Markdown of the second loses 1 of 12 letters, and a long line is not too long."""
+    rows = ["sequence,t,image,markdown"]
+    for number, text in enumerate(("# One\n\n" + "word " * 3000, "twelve words")):
+        picture(tmp_path / f"{number}.png", 10 * (number + 1))
+        rows.append(f'doc,{number},{number}.png,"{text}"')
+
+    def answer(conversation) -> str:
+        first = grey_of(conversation) == 10
+        if "HTML (" not in conversation.texts[0] and "to HTML" in conversation.texts[0]:
+            return (
+                "<html><h1>One</h1><p>" + "word " * 3000 + "</p></html>"
+                if first
+                else "<body><p>twelve words</p></body>"
+            )
+        return "# One\n" + "word " * 3000 if first else "twelve word"
+
+    ask(tmp_path, rows, "pages", answer)
+    plain, html = score(tmp_path / "run", ["text_edit"], confidence=None).rows
+    assert plain.report.task == "documents"
+    assert plain.report["text_edit"].value == pytest.approx(1 / 12 / 2)
+    assert html.report["text_edit"].value == 0
+
+
 # --- nutrients --------------------------------------------------------------------------------------------------------
 
 DISHES = {"a": (300, 400, 10, 50, 20), "b": (200, 500, 20, 40, 30), "c": (100, 100, 0, 20, "")}

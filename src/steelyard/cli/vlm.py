@@ -50,7 +50,7 @@ from steelyard.vlm.score import METRICS, MISSING
 from steelyard.vlm.score import score as score_run
 
 MOST_REASONS = 2  # why questions could not be asked
-LONG_REPLY = 300  # tokens of JSON with nutrients or ingredients
+LONG_REPLIES = {"nutrients": 300, "documents": 4000}  # tokens of JSON with nutrients or ingredients, and of a page
 OUT_OF_BUDGET = 3  # exit code of a run that its budget ended
 _DEFAULTS = ModelOptions()
 _LOCAL, _SERVER = "Local models (hf:)", "Servers"
@@ -186,8 +186,9 @@ def run(
     notes = list(getattr(backend, "notes", ()))
     if repeat > 1 and backend.settings.get("do_sample") is False:
         notes.append("replies are not sampled, so repeats are equal: set --temperature")
-    if options["max_tokens"] < LONG_REPLY and any(prompt.kind.task == "nutrients" for prompt in chosen):
-        notes.append(f"replies of more than {options['max_tokens']} tokens are cut off: set --max-tokens {LONG_REPLY}")
+    needed = max((LONG_REPLIES.get(prompt.kind.task, 0) for prompt in chosen), default=0)
+    if options["max_tokens"] < needed:
+        notes.append(f"replies of more than {options['max_tokens']} tokens are cut off: set --max-tokens {needed}")
     for note in notes:
         say(f"steelyard: {note}", err=True)
     try:

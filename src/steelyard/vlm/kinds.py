@@ -222,6 +222,7 @@ KINDS = {
     "box": "the box of one thing: [10, 20, 30, 40], or null where it is not there",
     "point": "a point on one thing: [10, 20], or null where it is not there",
     "nutrients": 'numbers from 0 up: {"mass": 310, "energy": 425}, or a list of ingredients',
+    "page": "all that a page says, as Markdown or HTML",
 }
 MEANINGS = OUTCOMES | {
     "not_integer": "a number that is not whole",
@@ -248,8 +249,10 @@ METRICS: dict[str, tuple[str, ...]] = {
     "box": (),  # those of the task for what the expressions name
     "point": ("pointing", "answered"),
     "nutrients": (),  # those of the task for the targets that there are
+    "page": (),  # those of the task for what the pages hold
 }
 LONGEST = 10_000  # characters of a text
+LONGEST_PAGE = 200_000  # characters of a page
 _TRUE = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 _NUMBER = (
     r"(?P<sign>[+-]?)(?:(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?|(?P<fraction>\.\d+))(?P<power>[eE][+-]?\d+)?"
@@ -279,6 +282,8 @@ class Kind(Frozen):
         """The task that such answers are scored by."""
         if self.name in ("box", "point"):
             return "grounding"
+        if self.name == "page":
+            return "documents"
         return self.name if self.name in ("boxes", "nutrients") else "answers"
 
     @property
@@ -297,7 +302,7 @@ class Kind(Frozen):
             answer = parse_reply(text, finish, mode=mode, most=most)
             return Answer("ok", answer.grams, answer.lenient, f"{answer.grams:.17g}") if answer.ok else answer
         plain = reply_text(
-            text, finish, mode, as_is=self.name in ("text", "json", "boxes", "box", "point", "nutrients")
+            text, finish, mode, as_is=self.name in ("text", "json", "boxes", "box", "point", "nutrients", "page")
         )
         return plain if isinstance(plain, Answer) else _READERS[self.name](self, plain)
 
@@ -348,6 +353,7 @@ class Kind(Frozen):
             "box": "the four numbers of its box as JSON, or null if it is not there",
             "point": "the two numbers of a point on it as JSON, or null if it is not there",
             "nutrients": "one JSON object as described, with numbers without units",
+            "page": "the text of the page itself",
         }[self.name]
         remark = "The previous response could not be read. Please respond with ONLY"
         return f"{remark} {wanted}. Nothing else." if wanted else ""
@@ -427,6 +433,10 @@ def _text(kind: Kind, text: str) -> Answer:
     return Answer("ok", said=text) if len(text) <= LONGEST else Answer("too_long")
 
 
+def _page(kind: Kind, text: str) -> Answer:
+    return Answer("ok", said=text) if len(text) <= LONGEST_PAGE else Answer("too_long")
+
+
 def _json(kind: Kind, text: str) -> Answer:
     try:
         value = read_json(text)
@@ -473,4 +483,5 @@ def _true_nutrients(cell: str) -> str | None:
 _READERS: dict[str, Callable[[Kind, str], Answer]] = {
     "number": _number, "integer": _integer, "yes/no": _yes_no, "choice": _choice, "text": _text,
     "json": _json, "boxes": _boxes, "box": _place, "point": _place, "nutrients": _nutrients,
+    "page": _page,
 }  # fmt: skip

@@ -36,7 +36,7 @@ FOLLOW_UP = _FOOD["direct"].follow_up
 _SETS = Path(__file__).with_name("sets")
 SETS = {  # questions that come with the package, by name
     "food": Path(__file__).with_name("food.toml"),
-    **{name: _SETS / f"{name}.toml" for name in ("nutrients", "ingredients", "portion", "eaten")},
+    **{name: _SETS / f"{name}.toml" for name in ("nutrients", "ingredients", "portion", "eaten", "pages")},
 }
 
 

@@ -22,7 +22,17 @@ from steelyard.vlm.kinds import MEANINGS
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.readings import Taken
-from steelyard.vlm.sides import EXTRA, Asked, Key, SideColumns, answer_sides, box_sides, grounding_sides, nutrient_sides
+from steelyard.vlm.sides import (
+    EXTRA,
+    Asked,
+    Key,
+    SideColumns,
+    answer_sides,
+    box_sides,
+    grounding_sides,
+    nutrient_sides,
+    page_sides,
+)
 
 
 class Replies(Frozen):
@@ -49,6 +59,8 @@ class Replies(Frozen):
             return box_sides(truth, self.frames, self.answers, asked)
         if self.task == "grounding":
             return grounding_sides(self.rows, truth, self.frames, self.answers, asked)
+        if self.task == "documents":
+            return page_sides(truth, self.frames, self.answers, asked)
         if self.task == "nutrients":
             return nutrient_sides(truth, self.asked.targets, self.frames, self.answers, asked)
         return answer_sides(self.rows, truth, self.frames, self.answers, asked)

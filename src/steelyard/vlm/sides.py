@@ -24,7 +24,13 @@ WEIGHT = "sample_weight"
 BOX_COLUMNS = ("image", "label", "x", "y", "w", "h", "score")
 PLACE_COLUMNS = ("image", "expression", "x", "y", "w", "h", "width", "height")
 # A class that no true box has is wrong, and no reason to stop.
-EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}, "nutrients": {}, "grounding": {}}
+EXTRA: dict[str, dict[str, Any]] = {
+    "boxes": {"extra": "skip"},
+    "answers": {},
+    "nutrients": {},
+    "grounding": {},
+    "documents": {},
+}
 
 
 class Asked(Frozen):
@@ -197,6 +203,16 @@ def nutrient_sides(
     true = side_of({key: json.loads(text) for key, text in truth.items()})
     predicted = side_of({key: json.loads(answers[key].said) for key in truth if answers[key].ok})
     return _with_columns(true, [frames[key] for key in truth], asked, tuple(true)), predicted
+
+
+def page_sides(
+    truth: Mapping[Key, str], frames: Mapping[Key, Frame], answers: Mapping[Key, Answer], asked: Asked
+) -> tuple[SideColumns, SideColumns]:
+    """True pages and those of replies, for `documents`: a sequence is a document, and a reply that failed is empty."""
+    names = [f"{sequence}/{t}" for sequence, t in truth]
+    side: SideColumns = {"page": names, "markdown": list(truth.values()), "document": [key[0] for key in truth]}
+    replies = [answers[key].said if answers[key].ok else "" for key in truth]
+    return _with_columns(side, [frames[key] for key in truth], asked, ()), {"page": names, "markdown": replies}
 
 
 def _boxes(held: Mapping[Key, str]) -> tuple[SideColumns, list[Key]]:

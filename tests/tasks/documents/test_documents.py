@@ -198,6 +198,33 @@ def test_pages_in_any_order() -> None:
     assert scores(pages(*sides), reply, *names) == scores(pages(*sides[::-1]), turned, *names)
 
 
+def test_tables_as_omnidocbench() -> None:
+    """TEDS of all golden pages with a table, over tables and over pages; a surplus table is free there."""
+    for name, page in PAGES.items():
+        golden = page["OmniDocBench quick_match"].get("table")
+        if golden is None:
+            continue
+        settings = "rules=omnidocbench, surplus=free"
+        values = scores(
+            *golden_page(name),
+            f"table_teds({settings}, average=table)",
+            f"table_teds({settings})",
+            f"table_teds_struct({settings})",
+        )
+        means = golden["mean over pages"]
+        expected = [golden["TEDS"]["all"], means["TEDS"], means["TEDS_structure_only"]]
+        assert values == pytest.approx(expected, abs=1e-12), name
+
+
+def test_surplus_and_lost_tables() -> None:
+    """One right table and one that the page does not have; a page without tables whose reply has one; a lost table."""
+    truth = pages(blocks(A, ("table", TABLE), page="x"), blocks(A, page="y"), blocks(A, ("table", TABLE), page="z"))
+    other = TABLE.replace(">a<", ">q<")
+    reply = {"page": ["x", "y", "z"], "markdown": [f"{A}\n{TABLE}\n{other}", f"{A}\n{TABLE}", A]}
+    names = ("table_teds", "table_teds(surplus=free)", "table_teds(average=table)", "table_grits_con", "order_edit")
+    assert scores(truth, reply, *names) == pytest.approx([0.5 / 3, 0.5, 0.25, 0.5 / 3, 0.5 / 3])
+
+
 # By hand -----------------------------------------------------------------------------------------------------------------
 def test_averages_by_hand() -> None:
     """Page x: 1 of 10 letters; page y: 2 missing of 4 letters, 4 of which are another piece's."""

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import codes, join_rows
-from steelyard.core.errors import Conflict, InvalidValue, MissingColumn, nearest
+from steelyard.core.errors import Conflict, InvalidValue, MissingColumn, TooLarge, nearest
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, as_object, weight_column
 from steelyard.core.task import Policy
-from steelyard.tasks.documents.markup import cut_page
+from steelyard.tasks.documents.markup import cut_page, form_of
 from steelyard.tasks.documents.matching import (
     FORMULA,
     KINDS,
@@ -35,9 +35,14 @@ from steelyard.tasks.documents.matching import (
     TITLE,
     Blocks,
     Matches,
+    TableMatches,
     match_runs,
+    match_tables,
 )
 from steelyard.tasks.documents.texts import Norm
+from steelyard.tasks.tables.trees import parse_tables
+
+MOST_TABLE = 1 << 20  # characters of a true table
 
 TYPES = {
     **dict.fromkeys(("text", "text_block", "paragraph", "plain text", "list", "reference", "list_item"), TEXT),
@@ -69,7 +74,12 @@ CONTENT = (
     Column("latex", "text", required=False, meaning="the LaTeX of a formula"),
     Column("order", "number", False, None, None, empty=True, meaning="place in the reading order"),
     Column("markdown", "text", required=False, meaning="the whole page as Markdown or HTML, instead of blocks"),
-    Column("form", "text", required=False, meaning="what `markdown` holds: markdown (default) or html"),
+    Column(
+        "form",
+        "text",
+        required=False,
+        meaning="what `markdown` holds: markdown, or html; by default html where it begins with <html> or <body>",
+    ),
 )
 TRUTH = Schema(
     key=("page",),
@@ -133,6 +143,13 @@ class DocumentPairs(Pairs):
         made: Matches = self.memo.matches[norm]
         return made
 
+    def table_matches(self) -> TableMatches:
+        """The tables of both sides, matched once."""
+        if "tables" not in self.memo.matches:
+            self.memo.matches["tables"] = match_tables(self.true, self.reply)
+        made: TableMatches = self.memo.matches["tables"]
+        return made
+
     @property
     def present(self) -> Array:
         """Of each true block whether a slice keeps it."""
@@ -183,6 +200,7 @@ class _Side(Frozen):
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> DocumentPairs:
     """Join the pages of both sides by name, and order the blocks of each."""
     true_side, reply_side = _spread(truth), _spread(prediction)
+    _check_tables(true_side)
     true_order, true_begin = _group_rows(true_side)
     reply_order, reply_begin = _group_rows(reply_side)
     _refuse_repeats(true_side.records, true_order, true_begin)
@@ -233,13 +251,13 @@ def _spread(records: Records) -> _Side:
         )
     rows, kinds_of, texts_of, places = [], [], [], []
     odd: set[str] = set()
-    forms = records["form"].tolist() if "form" in records else ["markdown"] * len(records)
+    forms = records["form"].tolist() if "form" in records else [""] * len(records)
     for row, (page, form) in enumerate(zip(records["markdown"].tolist(), forms, strict=True)):
         if form and form not in ("markdown", "html"):
             raise InvalidValue(
                 f"'{form}' is not a form of pages", where=records.where(row, "form"), remedy="Say markdown or html."
             )
-        cut = cut_page(str(page), str(form or "markdown"))
+        cut = cut_page(str(page), str(form or form_of(str(page))))
         odd |= cut.odd
         for piece in cut.pieces or (None,):
             rows.append(row)
@@ -250,6 +268,24 @@ def _spread(records: Records) -> _Side:
     left = (kinds == LEFT_OUT) | (kinds == SKIPPED)
     taken = records.take(np.array(rows, dtype=np.int64))
     return _Side(taken, kinds, as_object(texts_of), left, np.array(places), np.ones(len(rows), bool), frozenset(odd))
+
+
+def _check_tables(side: _Side) -> None:
+    """Refuse a true table that is not one: its score would be 0 whatever a model says."""
+    for row in np.flatnonzero((side.kind == TABLE) & ~side.left).tolist():
+        text = str(side.text[row])
+        if len(text) > MOST_TABLE:
+            raise TooLarge(
+                f"a table of page '{side.records['page'][row]}' has {len(text):,} characters",
+                where=side.records.place(row),
+                remedy=f"A table may have {MOST_TABLE:,}.",
+            )
+        if not re.search(r"<table\b", text, re.IGNORECASE) or not parse_tables(text):
+            raise InvalidValue(
+                f"a table of page '{side.records['page'][row]}' is not HTML with a <table>: '{text[:60]}'",
+                where=side.records.place(row),
+                remedy="Give its HTML, or give the block the type text.",
+            )
 
 
 def _texts(records: Records) -> Array:

@@ -28,6 +28,7 @@ class Cut(Frozen):
 
 
 _FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_HTML = re.compile(r"\s*(?:```html\s*)?<(?:!doctype html|html|body)\b", re.IGNORECASE)
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>", re.IGNORECASE)
 _TABLE_TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _TABULAR = re.compile(r"\\begin\{(table\*?|tabular\*?|tabularx|longtable)\}.*?\\end\{\1\}", re.DOTALL)
@@ -54,6 +55,11 @@ _BLOCK_TAG = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT_TAGS = ("header", "footer", "figcaption", "caption", "aside")
+
+
+def form_of(text: str) -> str:
+    """HTML where a page begins with <html>, <body> or a document type; else Markdown, which may contain tags, too."""
+    return "html" if _HTML.match(text) else "markdown"
 
 
 def cut_page(text: str, form: str = "markdown") -> Cut:

@@ -15,6 +15,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.language import edits
 from steelyard.tasks.documents.texts import Norm, glue, normalise, normalise_formula
+from steelyard.tasks.tables.omnidocbench import normalised_table
 
 TEXT, TITLE, FORMULA, TABLE, LEFT_OUT = range(5)
 SKIPPED = -1  # kinds that have no text to compare: figures, masks, blank pages
@@ -88,6 +89,42 @@ def match_runs(true: Blocks, reply: Blocks, norm: Norm, names: Array) -> Matches
         _lengths(true, left),
         _lengths(reply, right),
     )
+
+
+class TableMatches(Frozen):
+    """Pairs of a true table and one of the reply; true tables that are lost, and tables of the reply left over."""
+
+    true: Array
+    reply: Array
+    lost: Array
+    surplus: Array
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+
+def match_tables(true: Blocks, reply: Blocks) -> TableMatches:
+    """Tables of each page one to one, by the least edits of their normalised HTML as a share of the longer one."""
+    sides = (true, reply)
+    texts = [{i: normalised_table(s.text[i]) for i in np.flatnonzero(s.kind == TABLE).tolist()} for s in sides]
+    columns: list[list[int]] = [[], [], [], []]
+    for page in range(len(true.begin) - 1):
+        left, right = (
+            [i for i in range(int(side.begin[page]), int(side.begin[page + 1])) if side.kind[i] == TABLE]
+            for side in sides
+        )
+        if not left or not right:
+            columns[2] += left
+            columns[3] += right
+            continue
+        cells = [(texts[0][i], texts[1][j]) for i in left for j in right]
+        distance = edits.text_distances(*zip(*cells, strict=True))
+        longer = np.array([max(len(a), len(b), 1) for a, b in cells])
+        column = _native.assign_scipy((distance / longer).reshape(len(left), len(right)))
+        columns[0] += [i for i, j in zip(left, column.tolist(), strict=True) if j >= 0]
+        columns[1] += [right[j] for j in column.tolist() if j >= 0]
+        columns[2] += [i for i, j in zip(left, column.tolist(), strict=True) if j < 0]
+        columns[3] += [right[j] for j in range(len(right)) if j not in column.tolist()]
+    return TableMatches(*(np.array(column, dtype=np.int64) for column in columns))
 
 
 def _lengths(blocks: Blocks, texts: list[str]) -> Array:

@@ -26,6 +26,8 @@ from steelyard.tasks.documents.sums import (
     MatchedEdits,
     OrderSums,
     PageEdits,
+    Table,
+    TableSums,
     TextSums,
 )
 from steelyard.tasks.documents.texts import Norm
@@ -296,6 +298,103 @@ class OrderMoved(_Order):
         return ratio(sums[:, 6], sums[:, 7])
 
 
+class _Table(Metric):
+    """Base of metrics of the tables of pages."""
+
+    range = (-1.0, 1.0)
+    score: ClassVar[Table]
+
+    surplus: Surplus = "charged"
+    average: Literal["page", "table"] = "page"
+
+    @property
+    def sums(self) -> TableSums:
+        """What is added up."""
+        return TableSums(self.score)
+
+    @property
+    def label(self) -> str:
+        return self.title if self.average == "page" else f"{self.title}, mean over tables"
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self.sums,)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums, charged = totals[self.sums], self.surplus == "charged"
+        if self.average == "table":
+            return ratio(sums[:, 1], sums[:, 0] + sums[:, 3] * charged)
+        return ratio(sums[:, 4], sums[:, 5]) if charged else ratio(sums[:, 6], sums[:, 7])
+
+
+class TableTeds(_Table):
+    r"""TEDS of tables: how alike the trees of the true and the predicted table are, with the texts of cells.
+
+    $\frac{1}{P} \sum_p \frac{1}{n_p} \sum_i \mathrm{TEDS}_i$
+
+    Tables of a page are matched one to one by their HTML. A lost table is 0, and with `surplus=charged` so is a table
+    that the page does not have. `rules=omnidocbench` normalises HTML as OmniDocBench does. Task `tables`
+    has the formula.
+
+    Undefined when no page has a table.
+
+    Pros:
+    - Structure and text in one number.
+
+    Cons:
+    - A value says little about what is wrong.
+    """
+
+    name = "table_teds"
+    title = "TEDS of tables"
+    reference = "OmniDocBench 1.6.0"
+    score: ClassVar[Table] = "teds"
+
+    rules: Literal["clean", "omnidocbench"] = "clean"
+
+    @property
+    def sums(self) -> TableSums:
+        return TableSums(self.score, self.rules)
+
+
+class TableTedsStruct(TableTeds):
+    r"""TEDS of the structure of tables: the same without the texts of cells.
+
+    $\frac{1}{P} \sum_p \frac{1}{n_p} \sum_i \mathrm{TEDS}^{\mathrm{S}}_i$
+
+    Undefined when no page has a table.
+
+    Pros:
+    - Tells a wrong grid from misread cells.
+
+    Cons:
+    - Cells that moved by one column may cost nothing.
+    """
+
+    name = "table_teds_struct"
+    title = "TEDS of tables, structure"
+    score = "teds_struct"
+
+
+class TableGritsCon(_Table):
+    r"""GriTS of the content of tables: how much text the aligned places of both grids share.
+
+    $\frac{1}{P} \sum_p \frac{1}{n_p} \sum_i \mathrm{GriTS}^{\mathrm{con}}_i$
+
+    Undefined when no page has a table.
+
+    Pros:
+    - Knows rows and columns, which a tree does not.
+
+    Cons:
+    - Slow for large tables.
+    """
+
+    name = "table_grits_con"
+    title = "GriTS of tables, content"
+    range = (0.0, 1.0)
+    score = "grits_con"
+
+
 class _Rate(Metric):
     """Base of error rates of the matched text."""
 
@@ -366,6 +465,9 @@ METRICS: tuple[type[Metric], ...] = (
     Repeated,
     OrderEdit,
     OrderMoved,
+    TableTeds,
+    TableTedsStruct,
+    TableGritsCon,
     FormulaEdit,
     CharacterRate,
     WordRate,

@@ -202,7 +202,7 @@ def _page_blocks(blocks: list[Any], relations: list[Any], where: str) -> Iterato
 
 
 def _content(block: Any) -> str:
-    return next((str(block[key]) for key in ("text", "latex", "html") if block.get(key)), "")
+    return next((str(block[key]) for key in ("text", "html", "latex") if block.get(key)), "")
 
 
 def _truncated(by_id: dict[Any, Any], relations: list[Any], where: str) -> dict[Any, list[Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from steelyard.core.block import SumBlock
@@ -11,6 +13,7 @@ from steelyard.language import edits
 from steelyard.tasks.documents.data import DocumentPairs
 from steelyard.tasks.documents.matching import FORMULA, LEFT_OUT, SKIPPED, TABLE, TEXT, TITLE, Matches
 from steelyard.tasks.documents.texts import FOLD, Norm, join_texts, normalise
+from steelyard.tasks.tables.trees import grits_con, parse_tables, teds
 
 (EDITS, LONGER, MISSING, SURPLUS, REPEATED, TRUE, REPLY, BLOCKS, SHARES, SURPLUS_BLOCKS, CHARGED, CHARGED_PAGES, FREE,
  FREE_PAGES) = range(14)  # fmt: skip
@@ -175,6 +178,55 @@ class MatchedEdits(Sum):
         return SumBlock(np.stack([_by_page(page, units, counts[:, i]) for i in range(4)], axis=1))
 
 
+Table = Literal["teds", "teds_struct", "grits_con"]
+
+
+class TableSums(Sum):
+    """Of each page: true tables, the sum of their scores, lost and surplus tables; the mean of the page with surplus
+    tables as 0 and without them, and whether it has one.
+    """
+
+    name = "documents.tables"
+
+    score: Table = "teds"
+    rules: Literal["clean", "omnidocbench"] = "clean"
+
+    def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
+        matches, count = pairs.table_matches(), len(pairs.units)
+        scored, page = ~pairs.left & pairs.present, pairs.true.page
+        matched = scored[matches.true]
+        lost = matches.lost[scored[matches.lost]]
+        more_page = pairs.reply.page[matches.surplus]
+        more_page = more_page[pairs.whole[more_page]]
+        values = table_scores(pairs, self.score, self.rules)[matched]
+        columns = np.zeros((count, 8))
+        columns[:, 0] = _by_page(page[matches.true[matched]], count) + _by_page(page[lost], count)
+        columns[:, 1] = _by_page(page[matches.true[matched]], count, values)
+        columns[:, 2], columns[:, 3] = _by_page(page[lost], count), _by_page(more_page, count)
+        for place, more in ((4, columns[:, 3]), (6, 0.0)):
+            total = columns[:, 0] + more
+            columns[:, place] = np.divide(columns[:, 1], total, out=np.zeros(count), where=total > 0)
+            columns[:, place + 1] = total > 0
+        return SumBlock(columns)
+
+
+def table_scores(pairs: DocumentPairs, score: Table, rules: Literal["clean", "omnidocbench"]) -> Array:
+    """The score of each matched pair of tables, made once for all slices."""
+    key = ("table scores", score, rules)
+    if key not in pairs.memo.matches:
+        matches = pairs.table_matches()
+        texts = zip(pairs.true.text[matches.true].tolist(), pairs.reply.text[matches.reply].tolist(), strict=True)
+        pairs.memo.matches[key] = np.array([_table_score(a, b, score, rules) for a, b in texts], dtype=np.float64)
+    values: Array = pairs.memo.matches[key]
+    return values
+
+
+def _table_score(truth: str, reply: str, score: Table, rules: Literal["clean", "omnidocbench"]) -> float:
+    if score == "grits_con":
+        return float(grits_con(truth, reply).f) if parse_tables(reply) else 0.0
+    return teds(truth, reply, rules=rules, structure=score == "teds_struct")
+
+
 class OrderSums(Sum):
     """Of each page: edits of the order lists, the longer list, blocks matched, the longest rising run of them; the
     page's two shares, and whether it has an order, and matched blocks.
@@ -213,15 +265,19 @@ def order_lists(pairs: DocumentPairs, cache: SharedCache, norm: Norm) -> tuple[l
     def make() -> tuple[list[list[int]], list[list[int]]]:
         scored = scored_of(pairs, cache, norm)
         matches, units = scored.matches, len(pairs.units)
-        counted = ~pairs.left & pairs.present & (matches.length > 0)
+        counted = ~pairs.left & pairs.present & ((matches.length > 0) | (pairs.true.kind == TABLE))
         true_lists: list[list[int]] = [[] for _ in range(units)]
         pages = pairs.true.page
         for place in np.flatnonzero(counted).tolist():
             true_lists[pages[place]].append(place)
         said: list[list[tuple[int, int]]] = [[] for _ in range(units)]
+        tables = pairs.table_matches()
+        for place, piece in zip(tables.true.tolist(), tables.reply.tolist(), strict=True):
+            if counted[place]:
+                said[pages[place]].append((piece, place))
         for (first, last), piece in zip(matches.block.tolist(), matches.piece[:, 0].tolist(), strict=True):
             for place in range(first, last + 1):
-                if counted[place]:
+                if counted[place] and matches.length[place] > 0:
                     said[pages[place]].append((piece, place))
         return true_lists, [[place for _, place in sorted(page)] for page in said]
 

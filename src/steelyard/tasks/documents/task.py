@@ -7,12 +7,13 @@ from steelyard.core.task import Policy, Task
 from steelyard.tasks.documents.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.tasks.documents.metrics import METRICS
 
-DEFAULTS = ("text_edit", "missing", "surplus", "order_edit")
+DEFAULTS = ("text_edit", "missing", "surplus", "order_edit", "table_teds", "table_teds_struct")
 
 
 def defaults_for(metadata: Metadata) -> tuple[str, ...]:
     """What a report shows, by what the pages hold."""
-    return tuple(name for name in DEFAULTS if name != "order_edit" or "order" in metadata.holds)
+    needed = {"order_edit": "order", "table_teds": "tables", "table_teds_struct": "tables"}
+    return tuple(name for name in DEFAULTS if needed.get(name, "") in {"", *metadata.holds})
 
 
 TASK = Task(
