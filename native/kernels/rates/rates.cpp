@@ -158,20 +158,18 @@ std::size_t best_point(const RatePoints& p) {
 }
 
 // Standardised difference of the means of both kinds, with the variances that divide by the weight.
-double separation(const RatedEvents& in, const double* row, std::size_t first, std::size_t stop) {
-  double weight[2] = {}, sum[2] = {}, square[2] = {};
-  auto each = [&](auto body) {
-    for (std::size_t i = first; i < stop; ++i) {
-      double w = in.value.empty() ? 1.0 : in.value[i];
-      if (row) {
-        w *= row[static_cast<std::size_t>(in.owner[i])];
-        if (!in.second.empty() && in.second[i] != in.owner[i]) w *= row[static_cast<std::size_t>(in.second[i])];
-      }
-      if (w > 0.0) body(in.kind[i] & 1, w, in.score[i]);
+double separation(const RatedEvents& in, const RatePoints& p) {
+  const double weight[2] = {p.misses(), p.hits()};
+  if (!(weight[0] > 0.0) || !(weight[1] > 0.0)) return kNone;
+  double sum[2] = {}, square[2] = {};
+  auto each = [&](auto body) {  // run by run, so that the order of equal scores does not matter
+    for (std::size_t k = 1; k < p.size(); ++k) {
+      const double score = in.score[p.end[k] - 1];
+      if (p.miss[k] > p.miss[k - 1]) body(0, p.miss[k] - p.miss[k - 1], score);
+      if (p.hit[k] > p.hit[k - 1]) body(1, p.hit[k] - p.hit[k - 1], score);
     }
   };
-  each([&](int kind, double w, double score) { weight[kind] += w, sum[kind] += w * score; });
-  if (!(weight[0] > 0.0) || !(weight[1] > 0.0)) return kNone;
+  each([&](int kind, double w, double score) { sum[kind] += w * score; });
   const double mean[2] = {sum[0] / weight[0], sum[1] / weight[1]};
   each([&](int kind, double w, double score) { square[kind] += w * (score - mean[kind]) * (score - mean[kind]); });
   const double spread = std::sqrt(0.5 * (square[0] / weight[0] + square[1] / weight[1]));
@@ -233,8 +231,8 @@ double right_above(const RatePoints& p, double fpr) {
 
 double read_figure(const RatedEvents& in, const double* row, std::size_t first, std::size_t stop, RateFigure figure,
                    View<double> parameters, RatePoints& points) {
-  if (figure == RateFigure::dprime) return separation(in, row, first, stop);
   collect(in, row, first, stop, points);
+  if (figure == RateFigure::dprime) return separation(in, points);
   if (figure == RateFigure::misses) return points.misses();
   if (figure == RateFigure::hits) return points.hits();
   if (figure >= RateFigure::aurc && figure <= RateFigure::coverage) return risk_figure(points, figure, parameters);

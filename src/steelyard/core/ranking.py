@@ -16,9 +16,15 @@ from steelyard.core.metadata import Codes, Metadata
 from steelyard.core.units import Array
 from steelyard.core.weights import Weights
 
+SECOND = "second"  # the column of the other unit that owns a row
+
 
 class Grouped(Frozen):
-    """Rows by group: those of group k go from `begin[k]` to `begin[k + 1]`. `unit` owns each row."""
+    """Rows by group: those of group k go from `begin[k]` to `begin[k + 1]`. `unit` owns each row.
+
+    With a column `second` a row has two owners: its weight is the product of theirs, or that of one where both are the
+    same unit, and it goes with either.
+    """
 
     begin: Array
     unit: Array
@@ -32,11 +38,13 @@ class Grouped(Frozen):
         """The group of each row."""
         return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
-    def select_units(self, unit: Array) -> Grouped:
-        """The rows whose unit is not negative, in the order they stand in, with these units."""
-        rows = np.flatnonzero(unit >= 0)
+    def select_units(self, place: Array) -> Grouped:
+        """The rows whose units have a place that is not negative, in the order they stand in, with these places."""
+        unit, second = place[self.unit], self.columns.get(SECOND)
+        rows = np.flatnonzero(unit >= 0 if second is None else (unit >= 0) & (place[second] >= 0))
         begin = np.searchsorted(rows, self.begin).astype(np.int64)
-        return Grouped(begin, unit[rows], {name: column[rows] for name, column in self.columns.items()})
+        columns = {name: (place[column] if name == SECOND else column)[rows] for name, column in self.columns.items()}
+        return Grouped(begin, unit[rows], columns)
 
     def one(self, group: int) -> Grouped:
         """The rows of one group, as the only one."""
@@ -57,6 +65,9 @@ class Grouped(Frozen):
         group = np.concatenate([part.group for part in parts])
         unit = np.concatenate([part.unit + np.int32(start) for part, start in zip(parts, starts, strict=False)])
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
+        if SECOND in columns:
+            moved = [part.columns[SECOND] + np.int32(start) for part, start in zip(parts, starts, strict=False)]
+            columns[SECOND] = np.concatenate(moved)
         return group, np.asarray(unit, dtype=np.int32), columns
 
 
@@ -187,6 +198,8 @@ class RankingBlock(Frozen, Block):
     @cached_property
     def own_units(self) -> tuple[Array, RankingBlock]:
         """The units that have an event or a positive, and the same block of these alone."""
+        if SECOND in self.events.columns:
+            raise TypeError("rows of two owners belong to no unit alone")
         used, place = np.unique(np.concatenate([self.events.unit, self.positives.unit]), return_inverse=True)
         place, count = place.astype(np.int32), len(self.events)
         events = Grouped(self.events.begin, place[:count], self.events.columns)
@@ -219,8 +232,9 @@ class RankingBlock(Frozen, Block):
 
     def take(self, index: Array, units: int) -> RankingBlock:
         """The events of the given units; among equal scores the order is that of the units."""
-        place = new_places(index, self.events.unit, self.positives.unit).astype(np.int32)
-        events, positives = (part.select_units(place[part.unit]) for part in (self.events, self.positives))
+        second = self.events.columns.get(SECOND, index[:0])
+        place = new_places(index, self.events.unit, self.positives.unit, second).astype(np.int32)
+        events, positives = (part.select_units(place) for part in (self.events, self.positives))
         if (np.diff(index) < 0).any():
             events = _arrange_rows(events.group, events.unit, events.columns, self.groups, True)
             positives = _arrange_rows(positives.group, positives.unit, positives.columns, self.groups, False)
@@ -229,7 +243,8 @@ class RankingBlock(Frozen, Block):
     @staticmethod
     def stack(parts: Sequence[RankingBlock], sizes: Sequence[int]) -> RankingBlock:
         first, second = parts[0], parts[-1]
-        if len(parts) == 2 and all(map(_is_arranged, parts)):  # two models side by side
+        single = all(SECOND not in part.events.columns for part in parts)
+        if len(parts) == 2 and single and all(map(_is_arranged, parts)):  # two models side by side
             return RankingBlock(
                 first.axis,
                 _merge_grouped(first.events, second.events, sizes[0], True),
@@ -240,6 +255,17 @@ class RankingBlock(Frozen, Block):
         events = _arrange_rows(*Grouped.stack([part.events for part in parts], starts), groups, True)
         positives = _arrange_rows(*Grouped.stack([part.positives for part in parts], starts), groups, False)
         return RankingBlock(parts[0].axis, events, positives)
+
+    @property
+    def two_owners(self) -> bool:
+        """Whether each event belongs to two units."""
+        return SECOND in self.events.columns
+
+    def join_units(self, place: Array) -> RankingBlock:
+        """The same events, with the units at these places: parts of a state may share units of rows with two owners."""
+        events = self.events.select_units(place.astype(np.int32))
+        events = _arrange_rows(events.group, events.unit, events.columns, self.groups, True)
+        return RankingBlock(self.axis, events, self.positives)
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> RankingBlock:
         if not self.axis:

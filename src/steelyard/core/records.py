@@ -105,7 +105,7 @@ class Records(Frozen):
     names: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
+        return len(next(iter((self.columns or self.other).values()), ()))
 
     def __getitem__(self, name: str) -> Array:
         return self.columns[name]

@@ -21,6 +21,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Countable, metadata_of
 from steelyard.core.plan import WeightPlan
+from steelyard.core.ranking import RankingBlock
 from steelyard.core.rows import RowsBlock
 from steelyard.core.statistic import Cells, RankingReader, Requirement, SharedCache, Statistic
 from steelyard.core.units import Array, Units
@@ -273,10 +274,22 @@ class State(Frozen):
         order = np.argsort(stacked.units.ids, kind="stable")
         ordered = stacked.units.ids[order]
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice) and stacked.blocks and all(getattr(b, "two_owners", False) for b in stacked.blocks.values()):
+            return stacked._join_units()
         if len(twice):
             raise DuplicateKey(f"{count_text(len(twice), 'unit', 'stand')} in more than one part: {first_few(twice)}")
         blocks = {statistic: block.merged() for statistic, block in stacked.blocks.items()}
         return replace(stacked, blocks=blocks).take(order)
+
+    def _join_units(self) -> State:
+        """The state with each unit once, where rows have two owners: parts hold other rows of the same units."""
+        _, first, place = np.unique(self.units.ids, return_index=True, return_inverse=True)
+        blocks: dict[Statistic, Any] = {
+            statistic: block.join_units(place.reshape(-1))
+            for statistic, block in self.blocks.items()
+            if isinstance(block, RankingBlock)
+        }
+        return replace(self, units=self.units.take(first), blocks=blocks)
 
 
 def _distinct_of(state: State) -> Statistic | None:

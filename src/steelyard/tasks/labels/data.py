@@ -30,6 +30,7 @@ from steelyard.core.errors import (
     EmptyCell,
     EmptyInput,
     Incompatible,
+    InvalidSetting,
     InvalidValue,
     MissingColumn,
     UnknownName,
@@ -447,6 +448,10 @@ OPTIONS = (
         "higher", "choice", "Which rows score higher: id or ood. Needed to score what is out of distribution.",
         choices=("id", "ood"), sides=False,
     ),
+    Option(
+        "pairs", "text", "Two columns of the truth with the person of each side of a pair: people are the units.",
+        sides=False, metavar="COLUMN,COLUMN",
+    ),
 )  # fmt: skip
 
 
@@ -553,7 +558,8 @@ class LabelPairs(Frozen, Countable):
     """Rows of truth with their predictions. `truth_row` and `prediction_row` are None where row i goes with row i.
 
     `declared` are the classes of the whole, kept when a slice is taken. `among` is how many rows the whole has where
-    these are a part of it: many plain rows are counted, and not listed.
+    these are a part of it: many plain rows are counted, and not listed. `people` are the columns of the two owners of
+    each row, where people are the units.
     """
 
     truth: Records
@@ -563,6 +569,7 @@ class LabelPairs(Frozen, Countable):
     coverage: Coverage
     declared: tuple[str, ...] | None = None
     among: int | None = None
+    people: tuple[str, str] | None = None
 
     def __len__(self) -> int:
         return len(self.truth) if self.truth_row is None else len(self.truth_row)
@@ -595,13 +602,15 @@ class LabelPairs(Frozen, Countable):
     @property
     def named_units(self) -> Array | None:
         """The groups, or the ids of the rows; None where rows have no ids."""
-        if self.grouped:
+        if self.grouped or self.people is not None:
             return self.units
         return self.truth.columns.get("id")
 
     @cached_property
     def owned_pairs(self) -> tuple[Array, Array]:
-        """Ids of the units, and the unit of each pair."""
+        """Ids of the units, and the unit of each pair, or the first of its two."""
+        if self.people is not None:
+            return self._owners[0], self._owners[1][self.rows]
         if self.grouped:
             units, (code,) = codes(self.truth["group"])
             return units, code[self.rows]
@@ -610,6 +619,19 @@ class LabelPairs(Frozen, Countable):
             return ids, np.arange(len(ids))
         units, (code,) = codes(ids)
         return units, code[self.rows]
+
+    @cached_property
+    def _owners(self) -> tuple[Array, Array, Array]:
+        """People, and the first and second of each row of truth."""
+        units, (a, b) = codes(*(self.truth.other[name] for name in self.people or ()))
+        order = np.argsort(units, kind="stable")
+        place = np.argsort(order, kind="stable")
+        return units[order], place[a], place[b]
+
+    @property
+    def second_owner(self) -> Array | None:
+        """The second unit of each pair, where pairs have two."""
+        return None if self.people is None else self._owners[2][self.rows]
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, or else of the predictions, one value per pair."""
@@ -630,7 +652,7 @@ class LabelPairs(Frozen, Countable):
     @property
     def plain(self) -> bool:
         """Whether rows of the same two labels are alike: each is a unit, without weights and scores."""
-        bare = not self.grouped and not self.several and "weight" not in self.truth
+        bare = not self.grouped and not self.several and "weight" not in self.truth and self.people is None
         return bare and list(self.prediction.columns.keys() - {"id"}) == ["label"]
 
     @cached_property
@@ -650,7 +672,7 @@ class LabelPairs(Frozen, Countable):
 
     @property
     def own_units(self) -> bool:
-        return not self.grouped
+        return not self.grouped and self.people is None
 
     def per_unit(self) -> LabelPairs:
         return replace(self, among=0)
@@ -661,7 +683,7 @@ class LabelPairs(Frozen, Countable):
     @cached_property
     def weight(self) -> Array | None:
         """1 for units with a weight, and 0 for others; None where rows have no weights."""
-        if "weight" not in self.truth:
+        if "weight" not in self.truth or self.people is not None:
             return None
         units, owner = self.owned_pairs
         total = np.bincount(owner, weights=self.truth["weight"][self.rows], minlength=len(units))
@@ -693,7 +715,8 @@ class LabelPairs(Frozen, Countable):
             holds.add("confidence")
         if self.right is not None:
             holds.add("right")
-        return Metadata({"class": Axis(classes, whole=True)}, {"several labels": self.several}, frozenset(holds))
+        flags = {"several labels": self.several} | ({} if self.people is None else {"people": True})
+        return Metadata({"class": Axis(classes, whole=True)}, flags, frozenset(holds))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -762,6 +785,9 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     """Join by id, or by position where neither side has one; then check what the labels and scores are."""
     if isinstance(truth, CountedRecords):
         return _counted_pairs(truth, prediction, policy)
+    people = people_columns(options)
+    if people is not None:
+        truth, prediction = prepare_people(truth, prediction, people)
     truth, prediction = prepare(truth, prediction, options)
     _require_labels(truth, prediction)
     if "id" in truth or "id" in prediction:
@@ -780,10 +806,107 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         pairs = _by_position(truth, prediction, policy)
     if isinstance(truth, DeclaredRecords):
         pairs = replace(pairs, declared=truth.classes)
+    if people is not None:
+        return _with_people(pairs, people)
     if pairs.grouped:  # the rows of a group stand together
         order = np.argsort(pairs.owned_pairs[1], kind="stable")
         pairs = replace(pairs, truth_row=pairs.rows[order], prediction_row=pairs.prediction_rows[order])
     return pairs
+
+
+IMAGES = ("a", "b")  # columns of the two sides of a pair
+
+
+def people_columns(options: Options) -> tuple[str, str] | None:
+    """The columns of the people of a pair, where they are named."""
+    text = options.of("pairs")
+    if text is None:
+        return None
+    names = [name.strip() for name in str(text).split(",")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise InvalidSetting(
+            f"option pairs: '{text}' does not name two columns", remedy="Write pairs=person_a,person_b."
+        )
+    return names[0], names[1]
+
+
+def prepare_people(truth: Records, prediction: Records, people: tuple[str, str]) -> tuple[Records, Records]:
+    """Pairs with the label that their people give, an id from the two sides of a pair, and none of an image alone."""
+    sides = []
+    for name in people:
+        values = truth.find(name)
+        if values is None:
+            raise MissingColumn(
+                f"there is no column '{name}', which option pairs names",
+                where=truth.source,
+                remedy=nearest(name, [*truth.names.values(), *truth.other]),
+            )
+        texts = _label_texts(values)
+        empty = np.flatnonzero(texts == "")
+        if len(empty):
+            raise EmptyCell("the person is empty", where=truth.where(int(empty[0]), name), remedy="Name both people.")
+        sides.append(texts)
+    same = np.asarray(sides[0] == sides[1])
+    stated = truth.find("same") if "label" not in truth else truth["label"]
+    if stated is None:
+        label: Array = same.astype(np.int64)
+    else:
+        label = _genuine(truth, stated)
+        wrong = np.flatnonzero(label != same)
+        if len(wrong):
+            row = int(wrong[0])
+            a, b = (side[row] for side in sides)
+            raise Conflict(
+                f"the pair of '{a}' and '{b}' is labelled {'the same person' if label[row] else 'different people'}",
+                where=truth.place(row),
+                remedy="Correct the label or the people.",
+            )
+    columns = {**truth.columns, "label": label}
+    other = {**truth.other, people[0]: sides[0], people[1]: sides[1]}
+    truth = replace(truth, columns=columns, other=other)
+    if "id" in truth or "id" in prediction:
+        return truth, prediction
+    keys = [_pair_keys(records) for records in (truth, prediction)]
+    if keys[0] is None or keys[1] is None:
+        return truth, prediction
+    return _with_ids(truth, keys[0]), _with_ids(prediction, keys[1])
+
+
+def _with_ids(records: Records, ids: Array) -> Records:
+    return replace(records, columns={**records.columns, "id": ids})
+
+
+def _pair_keys(records: Records) -> Array | None:
+    """One text for each pair of images, whichever comes first; None where no columns name them."""
+    first, second = (records.find(name) for name in IMAGES)
+    if first is None or second is None:
+        return None
+    pairs = zip(_label_texts(first).tolist(), _label_texts(second).tolist(), strict=True)
+    return np.array([f"{a} | {b}" if a <= b else f"{b} | {a}" for a, b in pairs], dtype=object)
+
+
+def _genuine(truth: Records, stated: Array) -> Array:
+    """Whether pairs are said to be of one person: 0 and 1, or the words."""
+    texts = _label_texts(stated)
+    meanings = {"1": 1, "true": 1, "0": 0, "false": 0}
+    for row, text in enumerate(texts.tolist()):
+        if text.lower() not in meanings:
+            raise InvalidValue(
+                f"'{text}' does not say whether a pair is of one person",
+                where=truth.place(row),
+                remedy="Use 1 for one person and 0 for two.",
+            )
+    return np.array([meanings[text.lower()] for text in texts.tolist()], dtype=np.int64)
+
+
+def _with_people(pairs: LabelPairs, people: tuple[str, str]) -> LabelPairs:
+    """Pairs whose units are people; a picture that is paired with itself is left out."""
+    pairs = replace(pairs, people=people)
+    images = [pairs.truth.find(name) for name in IMAGES]
+    if images[0] is None or images[1] is None:
+        return pairs
+    itself = np.asarray(_label_texts(images[0]) == _label_texts(images[1]))[pairs.rows]
+    return pairs.select(~itself) if itself.any() else pairs
 
 
 def _by_position(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:

@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, Placements, UnitClasses
-from steelyard.core.ranking import RankingBlock
+from steelyard.core.ranking import SECOND, RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.units import Units
@@ -72,7 +72,7 @@ class RankedMetric(PerClass):
 
     def unit_classes(self, state: State) -> UnitClasses | None:
         block = state.blocks[self.curve.ranking]
-        if not isinstance(block, RankingBlock):
+        if not isinstance(block, RankingBlock) or block.two_owners:
             return None
         return UnitClasses(block.events.unit, block.events.columns["positive"].astype(np.int64))
 
@@ -112,7 +112,10 @@ def _units_with(block: RankingBlock, units: Units, positive: bool) -> Floats:
         rows &= events.columns["weight"] > 0
     at = np.flatnonzero(rows)
     group = np.searchsorted(events.begin, at, side="right") - 1
-    return units.behind(events.unit[at].astype(np.int64), group, block.groups)
+    owner = events.unit[at].astype(np.int64)
+    if block.two_owners:
+        owner, group = np.concatenate([owner, events.columns[SECOND][at]]), np.tile(group, 2)
+    return units.behind(owner, group, block.groups)
 
 
 class AgainstOthers(RankedMetric):
@@ -193,7 +196,7 @@ class RocAuc(AgainstOthers):
     def placements(self, state: State) -> Placements | None:
         """Of each row, where every unit is one row and none has a weight."""
         block = state.blocks[self.curve.ranking]
-        if not isinstance(block, RankingBlock) or "weight" in block.events.columns:
+        if not isinstance(block, RankingBlock) or "weight" in block.events.columns or block.two_owners:
             return None
         unit, positive = block.events.unit, block.events.columns["positive"].astype(bool)
         if len(unit) != len(state) or len(np.unique(unit)) != len(unit):

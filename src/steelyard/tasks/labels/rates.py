@@ -15,7 +15,7 @@ from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
-from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.ranking import SECOND, Grouped, RankingBlock
 from steelyard.core.statistic import Ranking, SharedCache
 from steelyard.core.weights import Floats, Role, Weights
 from steelyard.tasks.labels.statistics import rows_of
@@ -40,7 +40,7 @@ class RatedEvents:
         part = slice(int(block.events.begin[group]), int(block.events.begin[group + 1]))
         columns = {name: column[part] for name, column in block.events.columns.items()}
         self.unit = block.events.unit[part].astype(np.int64)
-        self.second = columns["second"].astype(np.int64) if "second" in columns else NONE
+        self.second = columns[SECOND].astype(np.int64) if SECOND in columns else NONE
         kind = columns["positive"].astype(np.uint8)
         right = columns["right"] * 2 if "right" in columns else 0
         self.kind: Array = np.asarray(kind + right, dtype=np.uint8)
@@ -127,7 +127,9 @@ class Confidence(Ranking):
             return one_ranking({"unit": np.zeros(0, np.int32), "score": np.zeros(0), "positive": np.zeros(0, np.uint8)})
         wrong = (rows.truth != rows.predicted_labels).astype(np.uint8)
         order, _, marked = _native.rank_order(np.ascontiguousarray(confidence, dtype=np.float64), wrong)
-        columns = {"unit": rows.owner[order].astype(np.int32), "score": confidence[order], "positive": marked}
+        columns = {"unit": rows.first_owner[order].astype(np.int32), "score": confidence[order], "positive": marked}
+        if rows.second_owner is not None:
+            columns[SECOND] = rows.second_owner[order].astype(np.int32)
         return one_ranking(columns if rows.weight is None else columns | {"weight": rows.weight[order]})
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.distinct import DistinctCells
+from steelyard.core.errors import Unsupported
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, RankingReader, SharedCache, Sum
@@ -39,12 +40,30 @@ class LabelRows:
     @cached_property
     def owner(self) -> Array:
         """The unit of each row."""
+        if self.pairs.people is not None:
+            raise Unsupported(
+                "with people as units a row has two owners, and this metric adds up rows by their unit",
+                remedy="Leave the metric out, or the option pairs: tar, frr, eer, min_dcf and roc_auc work with it.",
+            )
+        return self.first_owner
+
+    @cached_property
+    def first_owner(self) -> Array:
+        """The unit of each row, or the first of its two."""
         owner: Array = self.pairs.owned_pairs[1] if self.pairs.aggregated is None else np.arange(self.units)
         return owner
 
     @cached_property
+    def second_owner(self) -> Array | None:
+        """The other unit of each row, where rows have two."""
+        second: Array | None = self.pairs.second_owner
+        return second
+
+    @cached_property
     def alone(self) -> bool:
         """Whether row i is unit i's only one."""
+        if self.pairs.people is not None:
+            return False
         if not self.pairs.grouped and self.pairs.truth_row is None:
             return True
         return len(self.owner) == self.units and bool((self.owner == np.arange(self.units)).all())

@@ -85,6 +85,8 @@ _AVERAGED = (
 
 def defaults_for(metadata: Metadata) -> tuple[str, ...]:
     """What a report shows, by what the data hold."""
+    if metadata.flags.get("people"):
+        return ("tar@0.01", "tar@0.001", "eer", "min_dcf", "roc_auc")
     classes, many = metadata.size("class"), several(metadata)
     two = not many and classes == 2
     shown: tuple[str, ...] = ()

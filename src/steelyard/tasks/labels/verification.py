@@ -8,13 +8,12 @@ distinct score and above all of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.metric import Between, Metric, UnitClasses
-from steelyard.core.ranking import RankingBlock
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement
 from steelyard.core.weights import Floats
@@ -22,11 +21,9 @@ from steelyard.tasks.labels.ranked import AgainstOthers
 from steelyard.tasks.labels.rates import NotedRates, Rates
 from steelyard.tasks.labels.walks import PairWalk, Scores
 
-if TYPE_CHECKING:
-    from steelyard.core.state import State
-
 INFINITY = float("inf")
 FEW_ERRORS = 30  # expected false accepts below which a rate is said to rest on few
+SHARED = "If rows are pairs that share people, intervals are too narrow: name the people with option pairs."
 Rate = Annotated[float, Between(0, 1, open_low=True, open_high=True)]
 TarRule = Literal["at_most", "nearest", "impostor", "interpolated"]
 
@@ -63,14 +60,17 @@ class RateMetric(AgainstOthers):
     def pair_curves(self) -> PairWalk:
         raise InvalidSpec(f"ovo({self}) is not defined", remedy=f"Use macro({self.name}).")
 
-    def unit_classes(self, state: State) -> UnitClasses | None:
-        block = state.blocks[self.curve.ranking]
-        if isinstance(block, RankingBlock) and "second" in block.events.columns:
-            return None
-        return super().unit_classes(state)
+
+class PairMetric(RateMetric):
+    """Base of the figures that pairs of people are judged by."""
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        """Say that rows are resampled as if they shared nobody, where people are not the units."""
+        shared = () if totals.metadata.flags.get("people") else (SHARED,)
+        return (*super().notes(totals), *shared)
 
 
-class AtFar(RateMetric):
+class AtFar(PairMetric):
     """Base of the rates at a limit of false accepts."""
 
     figure = "tar"
@@ -174,7 +174,7 @@ class FrrAtFar(AtFar):
         return 1 - super().pooled_value(totals)
 
 
-class EqualErrorRate(RateMetric):
+class EqualErrorRate(PairMetric):
     r"""Equal error rate: the rate at which false accepts and false rejects are equally frequent.
 
     $\mathrm{EER} = \mathrm{FAR}(t^*) = \mathrm{FRR}(t^*)$
@@ -215,7 +215,7 @@ class EqualErrorRate(RateMetric):
         return (*super().notes(totals), *distances_note(float(totals[self._area][0])))
 
 
-class MinDcf(RateMetric):
+class MinDcf(PairMetric):
     r"""Minimum detection cost: the least mean cost of misses and false accepts that any threshold reaches.
 
     $\min_t \frac{C_m\, p\, \mathrm{FRR}(t) + C_f\, (1 - p)\, \mathrm{FAR}(t)}{\min(C_m\, p,\; C_f\, (1 - p))}$
@@ -235,7 +235,6 @@ class MinDcf(RateMetric):
     name = "min_dcf"
     title = "Minimum detection cost"
     better = "lower"
-    range = (0.0, INFINITY)
     aliases = ("minimum dcf", "mindcf")
     reference = "NIST speaker recognition evaluations"
     figure = "min_dcf"
@@ -244,6 +243,12 @@ class MinDcf(RateMetric):
     c_miss: Annotated[float, Between(0, open_low=True)] = 1.0
     c_fa: Annotated[float, Between(0, open_low=True)] = 1.0
     normalise: Literal["yes", "no"] | bool = "yes"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """Up to the cost of the better of the systems that accept everything or nothing."""
+        worst = min(self.c_miss * self.p, self.c_fa * (1 - self.p))
+        return 0.0, 1.0 if self.normalise in ("yes", True) else float(worst)
 
     @property
     def parameters(self) -> tuple[float, ...]:

@@ -43,6 +43,8 @@ def tables(pairs: LabelPairs, state: State) -> Mapping[str, Callable[[], Table]]
     """The tables that the data allow, by name; each is made when it is asked for."""
     metadata = state.metadata
     makers: dict[str, Callable[[], Table]] = {}
+    if pairs.people is not None:
+        return makers
     if holds(metadata, "labels"):
         if not several(metadata):
             makers |= {name: _maker(pairs, name) for name in _TITLES}
@@ -152,7 +154,7 @@ def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mappi
     """The figures that the data allow."""
     metadata = state.metadata
     makers: dict[str, Callable[[], Figure]] = {}
-    if holds(metadata, "labels") and not several(metadata):
+    if pairs.people is None and holds(metadata, "labels") and not several(metadata):
         few = metadata.size("class") <= MOST_DRAWN_CLASSES
         makers["confusion"] = lambda: confusion_figure(pairs) if few else confused_figure(pairs)
         if not few:
@@ -160,7 +162,7 @@ def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mappi
     if holds(metadata, "ranked"):
         makers["precision_recall"] = lambda: precision_recall(pairs)
         makers["roc"] = lambda: roc(pairs)
-    if holds(metadata, "probability") and not several(metadata):
+    if pairs.people is None and holds(metadata, "probability") and not several(metadata):
         makers["reliability"] = lambda: reliability_figure(pairs)
         makers["confidence"] = lambda: confidence_figure(pairs)
     return makers
@@ -338,7 +340,7 @@ def confidence_figure(pairs: LabelPairs) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """F1 of each class; of many, those with the most rows, as far as the state says how many there are."""
-    if not holds(state.metadata, "labels"):
+    if not holds(state.metadata, "labels") or state.metadata.flags.get("people"):
         return {}
     names, counted = classes_of(state.metadata), ClassCounts()
     rows = state.totals(POINT)[counted][0, :2].sum(axis=0) if counted in state.blocks else np.ones(len(names))

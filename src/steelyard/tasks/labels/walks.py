@@ -15,12 +15,14 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
+from steelyard.core.errors import Unsupported
 from steelyard.core.histogram import Histogram, bin_of_score
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
-from steelyard.core.ranking import Grouped, RankingBlock, first_steps
+from steelyard.core.ranking import SECOND, Grouped, RankingBlock, first_steps
 from steelyard.core.statistic import Ranking, SharedCache
 from steelyard.core.weights import Floats, Role, Weights
+from steelyard.tasks.labels.rates import FIGURES, RatedEvents
 from steelyard.tasks.labels.statistics import LabelRows, rows_of
 
 Columns = dict[str, Array]
@@ -73,7 +75,7 @@ def _by_class(rows: LabelRows, place: int, cache: SharedCache) -> Columns:
 
 def _pooled_columns(rows: LabelRows) -> Columns:
     positive = np.stack([rows.is_class(place) for place in range(rows.classes)], axis=1)
-    row = np.repeat(np.arange(len(rows.owner)), rows.classes)
+    row = np.repeat(np.arange(len(rows.truth)), rows.classes)
     return _sorted(rows, rows.matrix(rows.ranked_by).ravel(), positive.ravel(), row)
 
 
@@ -82,8 +84,12 @@ def _sorted(rows: LabelRows, scores: Array, positive: Array, row: Array | None =
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     order, _, marked = _native.rank_order(scores, np.ascontiguousarray(positive))
     ranked: Array = order if row is None else row[order]
-    unit = ranked.view(np.int32) if rows.alone and ranked.dtype == np.uint32 else rows.owner[ranked].astype(np.int32)
+    unit = (
+        ranked.view(np.int32) if rows.alone and ranked.dtype == np.uint32 else rows.first_owner[ranked].astype(np.int32)
+    )
     columns = {"unit": unit, "score": np.take(scores, order), "positive": marked, "row": ranked}
+    if rows.second_owner is not None:
+        columns[SECOND] = rows.second_owner[ranked].astype(np.int32)
     if rows.right is not None:
         columns["right"] = rows.right[ranked].astype(np.uint8)
     return columns if rows.weight is None else columns | {"weight": rows.weight[ranked]}
@@ -291,8 +297,21 @@ class Walk(GroupCurve):
         return values - first_steps_of(rankings, weights) if self.loop and rankings else values
 
     def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
+        if block.two_owners:
+            return self._shape_values(self._of_two_owners(block, weights))
         rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
         return self._shape_values(self._walk_rankings(rankings, weights))
+
+    def _of_two_owners(self, block: RankingBlock, weights: Weights) -> Floats:
+        """The same figures of rows that weigh the product of two units' weights."""
+        if self.ties != "step" or self.loop:
+            raise Unsupported(
+                "average precision of pairs of people takes equal scores as one step", remedy="Leave ties and kind out."
+            )
+        figure = FIGURES["tar" if self.reading == "tpr" else self.reading]
+        parameters = np.array([self.limit, 0.0, 0.0, 0.0])
+        values = [RatedEvents(block, k).read(weights, figure, parameters) for k in range(block.groups)]
+        return np.stack(values, axis=1)
 
     def _shape_values(self, values: Floats) -> Floats:
         return values[:, 0] if self.ranking.of in ("one", "pooled") else values
