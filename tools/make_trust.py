@@ -42,6 +42,8 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("boxes3d", ("test_boxes3d.py",), ("goldens of KITTI's kit and nuscenes-devkit",)),
     ("documents", ("test_documents.py",), ("goldens of OmniDocBench 147cd5a",)),
     ("anomalies", ("test_anomalies.py",), ("goldens of the MVTec scripts, anomalib 2.7.0, scikit-learn",)),
+    ("distributions", ("test_distributions.py",),
+     ("goldens of pytorch-fid, clean-fid, torch-fidelity, torchmetrics, prdc, vendi-score, CMMD",)),
     ("grounding", ("test_grounding.py",), ("goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",)),
     ("tables", ("test_trees.py",), ("goldens of PubTabNet 8ffde90, OmniDocBench 1.6.0, table-transformer 16d124f",)),
     ("nutrients", ("test_nutrients.py",), ("scikit-learn", "scipy", "goldens of pingouin 0.7.0")),

@@ -80,6 +80,10 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
     "anomalies": (
         {"image": ["a", "b"], "mask": [FULL, FULL]}, {"image": ["a", "b"], "map": [FULL, FULL * 0]}, "pro", 0.5, 0.75,
     ),
+    "distributions": (  # 0 and 1 to 0 and 2: means 0.5 and 1, variances 0.5 and 2; then of 0, 0, 0, 1: 0.25 and 0.25
+        {"id": ["a", "b"], "features": [[0.0], [1.0]]}, {"id": ["a", "b"], "features": [[0.0], [2.0]]}, "fid(least=0)",
+        0.25 + (2**0.5 - 0.5**0.5) ** 2, 0.75**2 + (2**0.5 - 0.5) ** 2,
+    ),
     "grounding": (
         {**{k: v for k, v in BOX.items() if k != "label"}, "expression": ["e", "e"]},
         {**{k: v[:1] for k, v in BOX.items() if k != "label"}, "expression": ["e"]}, "acc@0.5", 0.5, 0.75,

@@ -12,8 +12,8 @@ import pytest
 from support.lazy import lazy
 
 import steelyard as sy
-from steelyard.engine.distributions import beta_quantile
 from steelyard.engine.intervals import Parts, UnitSample, by_parts, effective_units
+from steelyard.engine.quantiles import beta_quantile
 from steelyard.render.text import remarks_of
 
 scipy_stats = lazy("scipy.stats")

@@ -12,8 +12,8 @@ import steelyard as sy
 from steelyard.core.plan import JACKKNIFE
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries, LeaveGroupOut, LeaveOneOut
-from steelyard.engine.distributions import beta_quantile, chi2_quantile, log_gamma, t_quantile, t_tail
 from steelyard.engine.intervals import Parts, UnitSample, by_range, jackknife, percentile_interval
+from steelyard.engine.quantiles import beta_quantile, chi2_quantile, log_gamma, t_quantile, t_tail
 
 special = lazy("scipy.special")
 scipy_stats = lazy("scipy.stats")

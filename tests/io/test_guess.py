@@ -96,6 +96,7 @@ TABLES = [
     ("id,label:cat,label:dog", "id,probability:cat,probability:dog", ("labels",)),
     ("image,label,x,y,w,h", "image,label,x,y,w,h,score", ("boxes",)),
     ("table,html", "table,html", ("tables",)),
+    ("id,f0,f1,f2", "id,f0,f1,f2", ("distributions",)),
     ("image,expression,x,y,w,h", "image,expression,reply", ("grounding",)),
     ("page,block,type,text,order", "page,markdown", ("documents",)),
     ("image,mask,object", "image,map,score", ("anomalies",)),

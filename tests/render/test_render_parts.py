@@ -160,7 +160,7 @@ def test_gains_of_what_is_best_at_zero() -> None:
 def test_distributions_of_as_many_scores_as_wanted(report: sy.Report) -> None:
     spread = np.arange(8.0)
     units = UnitTable("dish", np.arange(8), {"mae": spread, "bias": spread})
-    assert [len(figures.distributions(units, report.scores, most)) for most in (1, 2, 3)] == [1, 2, 2]
+    assert [len(figures.unit_histograms(units, report.scores, most)) for most in (1, 2, 3)] == [1, 2, 2]
 
 
 def test_pages_of_models_without_an_answer() -> None:

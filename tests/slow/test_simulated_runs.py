@@ -14,7 +14,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.request import RunDesign
-from steelyard.engine.distributions import t_quantile
+from steelyard.engine.quantiles import t_quantile
 from steelyard.engine.runs import crossed_variance
 
 SETS = 400

@@ -42,6 +42,7 @@ MODULES = {
     "tables": "steelyard.tasks.tables.task",
     "documents": "steelyard.tasks.documents.task",
     "anomalies": "steelyard.tasks.anomalies.task",
+    "distributions": "steelyard.tasks.distributions.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -74,6 +75,7 @@ SYNONYMS = {
     "nutrients": ("nutrition", "calories", "nutrient", "food nutrition", "nutrition estimation", "macronutrients"),
     "documents": ("omnidocbench", "document parsing", "ocr pages", "page ocr", "pdf parsing", "pdf to markdown"),
     "anomalies": ("anomaly detection", "mvtec", "anomaly", "defects", "anomaly localization", "loco"),
+    "distributions": ("fid", "generation", "generative models", "image generation", "feature distributions"),
     "grounding": ("refcoco", "referring expressions", "visual grounding", "phrase grounding", "referring"),
     "tables": ("table", "table recognition", "table structure", "teds", "grits", "pubtabnet"),
 }

@@ -19,6 +19,7 @@ from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Array, Floats
 
 if TYPE_CHECKING:
+    from steelyard.core.metadata import Metadata
     from steelyard.core.state import State
 
 
@@ -90,6 +91,10 @@ class Metric(Frozen, ABC):
     by_count: ClassVar[bool] = False  # whether it depends on how many units there are: a weight of 2 is two units
     chance: ClassVar[float | None] = None  # what guessing scores, where an interval at the best value stops
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
+    resampling: ClassVar[str] = (
+        ""  # "linear" (value plus influences), "approximate" (those of a like value), or "halves"
+    )
+    of_pairs: ClassVar[bool] = False  # whether pairs of units count: a twin is one, so a weight of 2 is not two units
     members: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # of its `family`: names by setting and value
 
     few = Renamed("small_sample")
@@ -141,6 +146,17 @@ class Metric(Frozen, ABC):
         """
         return None
 
+    def no_interval_of(self, state: State) -> str:
+        """Why the value has no interval, though differences may have one; empty where it has."""
+        return ""
+
+    def halves(self, state: State) -> Floats | None:
+        """With `resampling` "halves": the value in both halves of random splits, (splits, 2); None where units are few.
+
+        Models that share units share their splits.
+        """
+        return None
+
     def placements(self, state: State) -> Placements | None:
         """For an area under a ROC curve: the placements, so that the interval rests on how many positives and negatives
         there are. None where units hold both.
@@ -163,6 +179,10 @@ class Metric(Frozen, ABC):
     def label(self) -> str:
         """What a table calls it."""
         return self.title
+
+    def label_for(self, metadata: Metadata) -> str:
+        """What a table calls it for data with these metadata."""
+        return self.label
 
     def unit_of_measure(self, *facts: Any, **none: Any) -> str:
         """The unit of measure for data with these metadata, where it depends on them."""

@@ -15,13 +15,15 @@ from typing import Any
 
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
+from steelyard.core.state import State
 from steelyard.core.units import Units
 from steelyard.engine.families import UnjudgedDifference
 from steelyard.engine.flips import FlipTest, Influence
-from steelyard.engine.intervals import Estimate, UnitSample
+from steelyard.engine.intervals import LINE, Estimate, UnitSample, by_halves
 from steelyard.engine.margins import margins_of
 from steelyard.engine.paired import MetricTraits, ModelMetric, Pair
 from steelyard.engine.proxy import CorrectedDifference, corrected_difference
+from steelyard.engine.quantiles import t_tail
 from steelyard.engine.score import nothing_drawn, sample_of
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import ComparedModel
@@ -53,6 +55,9 @@ def compare(
             estimate = nothing_drawn(a.units, request)
         elif not math.isnan(pair.difference):
             estimate, test = pair.shown_estimate(same=same)
+            if metric.resampling == "halves":
+                estimate, p = halves_difference(metric, first.state, second.state, pair.difference, confidence)
+                changed = {"p": 1.0 if same else p, "p_method": "halves"}
             if request.sequence is not None and not metric.total:
                 states = (first.state, second.state)
                 estimate, p, method = sequenced_difference(metric, states, pair.difference, estimate, request)
@@ -73,6 +78,19 @@ def compare(
         )
         differences[spec] = UnjudgedDifference(shown, None if "p" in changed else test, raw.least)
     return differences
+
+
+def halves_difference(
+    metric: Metric, first: State, second: State, difference: float, confidence: float
+) -> tuple[Estimate, float]:
+    """The difference of a metric that has only values in halves of the units: both models are split alike."""
+    a, b = (metric.halves(state) for state in (first, second))
+    if a is None or b is None:
+        return by_halves(difference, None, LINE, confidence), math.nan
+    estimate = by_halves(difference, b - a, LINE, confidence)
+    if not estimate.se > 0:
+        return estimate, float(difference == 0)
+    return estimate, t_tail(abs(difference) / estimate.se, estimate.df)
 
 
 def unjudged_difference(

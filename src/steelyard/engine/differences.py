@@ -14,9 +14,9 @@ import numpy as np
 
 from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Floats
-from steelyard.engine.distributions import normal, t_quantile, t_tail
 from steelyard.engine.flips import tail_bound
 from steelyard.engine.intervals import Interval
+from steelyard.engine.quantiles import normal, t_quantile, t_tail
 from steelyard.results.score import Score
 
 ENOUGH = 10  # draws as extreme as what was seen: fewer count badly

@@ -30,8 +30,8 @@ from steelyard.core.metric import Metric
 from steelyard.core.plan import coin_keys
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
-from steelyard.engine.distributions import normal
 from steelyard.engine.intervals import LEAST_DF, SAME, Estimate, UnitSample
+from steelyard.engine.quantiles import normal
 
 MOST_LISTED = 12  # units of which all worlds are walked
 SLACK = 1e-9  # of the largest influence: worlds that tie with the observed one count as extreme

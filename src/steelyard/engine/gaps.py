@@ -17,9 +17,9 @@ import numpy as np
 from steelyard.core.metric import Metric
 from steelyard.core.slice import Slice, slice_text
 from steelyard.core.weights import Floats
-from steelyard.engine.distributions import normal_quantile
 from steelyard.engine.families import holm
 from steelyard.engine.paired import BEST
+from steelyard.engine.quantiles import normal_quantile
 from steelyard.results.score import Gap, Interval, Score
 
 Groups = Mapping[Slice, Mapping[str, Score]]

@@ -26,7 +26,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Placements
 from steelyard.core.weights import Array, Floats
-from steelyard.engine.distributions import beta_quantile, t_quantile
+from steelyard.engine.quantiles import beta_quantile, t_quantile
 
 FEW_UNITS = 30
 LEAST_DF = 4
@@ -313,6 +313,41 @@ def by_jackknife(value: float, leave_one_out: Floats, bounds: Bounds, confidence
     se = math.sqrt((units - 1) / units * float(((leave_one_out - leave_one_out.mean()) ** 2).sum()))
     reach = t_quantile((1 + confidence) / 2, units - 1) * se
     return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, units - 1)
+
+
+def by_influence(
+    value: float, leave_one_out: Floats, bounds: Bounds, sample: UnitSample, confidence: float
+) -> Estimate:
+    """The value and Student's t times the standard error of its influences, inside the range.
+
+    Of a metric whose draws are the value plus the mean of influences: draws would say the same with more noise.
+    """
+    se, df = jackknife(leave_one_out, sample.copies)
+    if not se > 0:
+        return Estimate(undefined_reason="no unit moves it")
+    df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
+    reach = t_quantile((1 + confidence) / 2, df) * se
+    return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, df)
+
+
+def by_halves(value: float, halves: Floats | None, bounds: Bounds, confidence: float) -> Estimate:
+    """The value and Student's t times the standard error that random halves of the units give.
+
+    A half has twice the variance of the whole, and so has the difference of two halves four times: its square over 4
+    is the variance of the whole. Splits share units, so that they have fewer degrees of freedom than their number.
+    """
+    if halves is None:
+        return Estimate(undefined_reason="too few units to be split into halves")
+    se = halves_error(halves)
+    if not se > 0:
+        return Estimate(undefined_reason="both halves of every split have the same value")
+    reach = t_quantile((1 + confidence) / 2, len(halves)) * se
+    return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, float(len(halves)))
+
+
+def halves_error(halves: Floats) -> float:
+    """The standard error of a value, from its values in halves of the units: (splits, 2)."""
+    return math.sqrt(float(((halves[:, 0] - halves[:, 1]) ** 2).mean()) / 4)
 
 
 def by_signed(

@@ -35,9 +35,9 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
-from steelyard.engine.distributions import t_quantile
 from steelyard.engine.intervals import Estimate, UnitSample, by_range
 from steelyard.engine.measure import unit_values
+from steelyard.engine.quantiles import t_quantile
 from steelyard.engine.run import measure_sides, metrics_of
 from steelyard.io.read import read_table
 from steelyard.io.table import Table

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from steelyard.engine.distributions import t_quantile
 from steelyard.engine.intervals import Bounds, Interval, from_line, to_line
+from steelyard.engine.quantiles import t_quantile
 
 
 def spent_at(alpha: float, look: int, planned: int | None) -> float:

@@ -18,9 +18,9 @@ import numpy as np
 from steelyard.core.draws import unit_keys
 from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Floats
-from steelyard.engine.distributions import chi2_quantile, normal, t_quantile
 from steelyard.engine.flips import Coins
 from steelyard.engine.intervals import Bounds, Interval, Parts
+from steelyard.engine.quantiles import chi2_quantile, normal, t_quantile
 from steelyard.results.plan import LABELLED, MOST_UNITS, Planned, PlanTable
 from steelyard.results.score import ClusterVariance, FewLabels, RunSpread
 

@@ -74,11 +74,25 @@ def measure_models(task: Task, request: Request, truth: Any, models: Sequence[An
             measure_sides(task, replace(request, columns=model_columns(request.columns, i, len(models))), truth, one)
             for i, one in enumerate(models)
         ]
+    if len(each) > 1 and task.align is not None:
+        each = _on_aligned_units(task, request, each)
     if len(each) > 1 and request.policy(task).missing == "skip" and any(one.coverage.missing for one in each):
         from steelyard.engine.common import on_common_units  # few comparisons lack predictions
 
         return on_common_units(task, request, each, measure_records)
     return each
+
+
+def _on_aligned_units(task: Task, request: Request, models: Sequence[Measured]) -> list[Measured]:
+    """Measure models again whose units are not those of all."""
+    assert task.align is not None
+    aligned = []
+    for model, pairs in zip(models, task.align([model.pairs for model in models]), strict=True):
+        if pairs is not model.pairs:
+            state = with_groups(task, request, pairs, measure_state(pairs, model.metrics))
+            model = replace(model, pairs=pairs, state=state)
+        aligned.append(model)
+    return aligned
 
 
 def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:

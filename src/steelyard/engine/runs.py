@@ -35,7 +35,6 @@ from steelyard.core.task import Task
 from steelyard.core.weights import Floats
 from steelyard.engine.common import joined_rows
 from steelyard.engine.compare import pair_of
-from steelyard.engine.distributions import t_quantile, t_tail
 from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.flips import FlipTest, influence_of
 from steelyard.engine.intervals import SAME, Estimate
@@ -43,6 +42,7 @@ from steelyard.engine.margins import by_metric, margins_of
 from steelyard.engine.measure import measure_state, per_unit_state, reads_curve
 from steelyard.engine.names import IN_MEMORY, named_models, stem, unique
 from steelyard.engine.paired import MetricTraits, Pair, draw_cap
+from steelyard.engine.quantiles import t_quantile, t_tail
 from steelyard.engine.report import applied_request, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured, expand_metrics, measure_sides, metrics_of, model_columns
 from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, placements_of, remarks, sample_of, score

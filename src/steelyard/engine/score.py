@@ -27,6 +27,8 @@ from steelyard.engine.intervals import (
     Estimate,
     Parts,
     UnitSample,
+    by_halves,
+    by_influence,
     by_jackknife,
     by_parts,
     by_placements,
@@ -146,6 +148,15 @@ def _intervals(
         if np.isnan(value):
             intervals.append((NOTHING, None))
             continue
+        reason = ""
+        if metric.resampling == "halves" or (reason := metric.no_interval_of(state)):
+            estimate = (
+                by_halves(value, metric.halves(state), metric.range, request.confidence)
+                if metric.resampling == "halves"
+                else Estimate(undefined_reason=reason)
+            )
+            intervals.append((estimate, None))
+            continue
         draws = drawn.of(metric)
         left = None if leave_one_out is None else leave_one_out.of(metric)
         parts = parts_of(metric, point, drawn, leave_one_out, sample)
@@ -153,6 +164,8 @@ def _intervals(
             estimate = NOTHING
         elif metric.small_sample == "t" and sample.units < FEW_UNITS and left is not None:
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
+        elif metric.resampling == "linear" and left is not None:
+            estimate = by_influence(value, left, metric.range, sample, request.confidence)
         elif (placed := placements_of(metric, state)) is not None:
             estimate = by_placements(value, placed, request.confidence)
         elif (signed := _signed_values(metric, point)) is not None:
@@ -462,7 +475,7 @@ def _score(
     classes = ClassFacts() if undefined else class_facts(metric, counted)
     return Score(
         spec=str(metric),
-        label=metric.label,
+        label=metric.label_for(point.metadata),
         value=value,
         interval=estimate.interval,
         units=units.count,

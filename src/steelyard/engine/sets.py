@@ -20,11 +20,11 @@ from steelyard.core.draws import unit_keys
 from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.differences import DifferenceEstimate, by_intervals
-from steelyard.engine.distributions import t_quantile, t_tail
 from steelyard.engine.flips import Coins, with_coins
 from steelyard.engine.intervals import Estimate, Interval, UnitSample, of_distances
 from steelyard.engine.kept import KeptModel, resting_sample
 from steelyard.engine.paired import BEST, ModelMetric, draw_cap
+from steelyard.engine.quantiles import t_quantile, t_tail
 from steelyard.results.influences import MetricInfluence
 
 LEAST_RANDOM = 5  # sets, below which their variance says too little

@@ -53,6 +53,7 @@ _CAPTIONS = (("caption",), ("tuples",))
 _TRACKS = (("x", "y", "w", "h"), ("x", "y", "right", "bottom"), ("mask",))
 _SOLIDS = (("x", "y", "z", "length", "width", "height", "yaw"), ("left", "top", "right", "bottom"))
 _NUTRIENTS = tuple((name,) for name in ("energy", "carbohydrate", "protein", "fat", "ingredients", "target"))
+_VECTORS = (("features",), ("probs",), ("logits",))
 CHOICES: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
     "labels": {
         "truth": (("label",), ("labels",)),
@@ -66,6 +67,7 @@ CHOICES: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
         "truth": (("map", "object"), ("map", "defect"), ("label", "object"), ("label", "defect")),
         "prediction": (("map",), ("score",)),
     },
+    "distributions": {"truth": _VECTORS, "prediction": _VECTORS},
     "grounding": {
         "truth": (("x", "y", "w", "h"), ("mask",)),
         "prediction": (("x", "y", "w", "h"), ("mask",), ("px", "py"), ("reply",)),
@@ -328,7 +330,11 @@ def _arrays(path: Path, one: bool = False) -> Seen:
     names = array_names(str(path)) if path.suffix.lower() == ".npz" else [""]
     if {"query", "query_label", "gallery", "gallery_label"} & set(names):
         return _of("vectors of queries and a gallery", "rankings")
+    if {"features", "feats", "pool_3", "mu", "sigma", "probs", "logits"} & set(names):
+        return _of("feature vectors or their statistics", "distributions")
     axes = numpy_file(str(path), names[0]).ndim + one if names else 0
+    if axes == 2 and not one:
+        return _of("a matrix of feature vectors", "distributions")
     if axes == 3:
         return _of("label maps in an array", "segmentation")
     if axes >= 4:

@@ -163,6 +163,6 @@ def _check_rows(block: RowsBlock, units: int, name: str, source: str) -> None:
     check_numbers(table.begin, (len(table.ids) + 1,), "iu", name, source)
     for column, values in table.columns.items():
         if kinds[column] != "text":
-            check_numbers(values, (rows,), kinds[column], name, source)
+            check_numbers(values, (rows, *values.shape[1:]), kinds[column], name, source)
         elif values.shape != (rows,) or not all(type(value) is str for value in values.tolist()):
             raise unfit(source, f"'{column}' of '{name}' are not strings")

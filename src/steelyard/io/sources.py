@@ -38,6 +38,7 @@ READERS = {
     "grounding": "steelyard.tasks.grounding.reader",
     "documents": "steelyard.tasks.documents.reader",
     "anomalies": "steelyard.tasks.anomalies.reader",
+    "distributions": "steelyard.tasks.distributions.reader",
 }
 
 WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream

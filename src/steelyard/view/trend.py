@@ -20,9 +20,9 @@ import numpy as np
 
 from steelyard.core.frozen import Frozen
 from steelyard.engine.differences import degrees_of_freedom, standard_error
-from steelyard.engine.distributions import t_quantile, t_tail
 from steelyard.engine.flips import jackknife_df, jackknife_se
 from steelyard.engine.paired import BEST
+from steelyard.engine.quantiles import t_quantile, t_tail
 from steelyard.results.report import Report
 from steelyard.view.entry import Entry
 

@@ -23,6 +23,7 @@ NAMES = [
     "grounding", "tables",
     "documents",
     "anomalies",
+    "distributions",
 ]  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def figures_of(report: Report) -> list[Figure]:
     figures += [figure for figure in map(waterfall_of, report.explanations) if figure is not None]
     units = report.details.units()
     if units is not None:
-        figures += distributions(units, report.scores)
+        figures += unit_histograms(units, report.scores)
     return [figure for figure in figures if len(figure)]
 
 
@@ -83,7 +83,7 @@ def interval_figure(name: str, title: str, scores: list[tuple[str, Score]], at: 
     )
 
 
-def distributions(units: UnitTable, scores: Mapping[str, Score], most: int = 1) -> list[Figure]:
+def unit_histograms(units: UnitTable, scores: Mapping[str, Score], most: int = 1) -> list[Figure]:
     """How the first scores are spread over the units."""
     figures: list[Figure] = []
     for spec, score in list(scores.items()):

@@ -22,7 +22,7 @@ from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.explanation import heading_of, remarks_on, table_of, waterfall_of
 from steelyard.render.gaps import gap_legend, gaps_by
 from steelyard.render.numbers import ends_text, even_decimals, interval_text, number, p_text, percent_text, value_text
-from steelyard.render.page.figures import distributions, figure_blocks, slice_figures
+from steelyard.render.page.figures import figure_blocks, slice_figures, unit_histograms
 from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
 from steelyard.render.page.gallery import FRAME_BYTES, PAGE_BYTES, report_gallery
 from steelyard.render.page.scores import definitions, score_table
@@ -302,7 +302,7 @@ def _explanations(report: Report) -> str:
 def _units(report: Report, units: UnitTable | None) -> str:
     if units is None:
         return ""
-    drawn = [figure for figure in distributions(units, report.scores) if len(figure)]
+    drawn = [figure for figure in unit_histograms(units, report.scores) if len(figure)]
     return figure_blocks(drawn, broad=True) + worst_table(report, units, report.listing())
 
 

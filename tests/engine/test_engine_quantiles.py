@@ -9,7 +9,7 @@ import pytest
 from support.lazy import lazy
 
 from steelyard.engine import distributions
-from steelyard.engine.distributions import (
+from steelyard.engine.quantiles import (
     beta_cdf,
     beta_quantile,
     chi2_quantile,

@@ -1,0 +1,1 @@
+"""What a report of distributions shows beside scores."""

@@ -1,0 +1,241 @@
+"""Task `distributions`: goldens of pytorch-fid, clean-fid, torch-fidelity, torchmetrics, prdc, vendi-score and CMMD.
+
+tests/goldens/distributions.json was made by the packages themselves, and by formulas written out in double precision
+(`own_*`); it says which versions. Vectors are whole numbers over 16.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.paths import TESTS
+from support.refusal import refuses
+
+import steelyard as sy
+from steelyard.core.rows import RowsBlock, RowTable
+from steelyard.tasks.distributions.data import FeatureRows, FeatureSets
+from steelyard.tasks.distributions.moments import Moments, frechet, merge_moments, moments_of_rows
+from steelyard.tasks.distributions.readers import corrected
+
+GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "distributions.json").read_text(encoding="utf-8"))
+SETS = list(GOLDENS["sets"])
+FOUR = ("precision", "recall", "density", "coverage")
+DEFICIENT = ("fewer_than_dimensions_20x32", "constant_column_40x6", "collapsed_40x6")
+
+
+def pair(name: str) -> tuple[np.ndarray, np.ndarray]:
+    entry = GOLDENS["sets"][name]
+    real, generated = (
+        (np.array(entry[side]) / GOLDENS["unit"]).reshape(-1, entry["width"]) for side in ("real", "generated")
+    )
+    return real.astype(np.float32), generated.astype(np.float32)
+
+
+def scores(truth: Any, predictions: Any, *metrics: str, **settings: Any) -> list[float]:
+    report = sy.evaluate("distributions", truth, predictions, list(metrics), confidence=None, **settings)
+    return [report[metric].value for metric in metrics]
+
+
+def golden(name: str, key: str) -> Any:
+    return GOLDENS["sets"][name]["values"][key]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_frechet_distance(name: str) -> None:
+    """1e-9 with full rank and 1e-6 without, against every package that gives a number; single-precision means differ."""
+    x, y = pair(name)
+    (value,) = scores(x, y, "fid(least=0)")
+    traces = float(np.var(x, axis=0, ddof=1, dtype=float).sum() + np.var(y, axis=0, ddof=1, dtype=float).sum())
+    exact = 1e-6 if name in DEFICIENT else 1e-9
+    assert value >= 0
+    assert value == pytest.approx(golden(name, "own_fid"), rel=exact, abs=1e-11 * traces)
+    for package, tolerance in (
+        ("pytorch_fid", exact), ("torchmetrics_fid", exact), ("cleanfid_fid", 1e-6), ("torch_fidelity_fid", 1e-6),
+    ):  # fmt: skip
+        expected = golden(name, package)
+        if isinstance(expected, dict):
+            expected = expected.get("value", math.nan)
+        if isinstance(expected, float) and math.isfinite(expected):
+            loose = 1e-6 if name in DEFICIENT else tolerance
+            assert value == pytest.approx(expected, rel=loose, abs=loose * traces), package
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_kernels(name: str) -> None:
+    x, y = pair(name)
+    specs = {"kid": "own_kid", "cmmd(normalise=false)": "own_cmmd_raw_features"}
+    if name != "grid_with_ties_36x2":  # it has a zero vector
+        specs["cmmd(normalise=true)"] = "own_cmmd_unit_features"
+        specs["cmmd(unbiased=true, normalise=true)"] = "own_cmmd_unit_unbiased"
+    values = scores(x, y, *specs)
+    for value, key in zip(values, specs.values(), strict=True):
+        assert value == pytest.approx(golden(name, key), rel=1e-9, abs=1e-9), key
+    whole = golden(name, "torchmetrics_kid_whole")
+    if isinstance(whole, float):  # sets of equal size
+        assert values[0] == pytest.approx(whole, rel=1e-9, abs=1e-9)
+        assert values[0] == pytest.approx(golden(name, "cleanfid_kid_whole"), rel=2e-6, abs=1e-4)
+    # CMMD's own code works in single precision
+    assert values[1] == pytest.approx(golden(name, "cmmd_raw_features"), rel=3e-5, abs=2e-3)
+    if len(values) > 2:
+        assert values[2] == pytest.approx(golden(name, "cmmd_unit_features"), rel=2e-4, abs=5e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != "far_apart_30x4"])
+def test_subsets_of_torch_fidelity(name: str) -> None:
+    """The subsets of torch-fidelity's seed, 3 of 20, in double precision."""
+    expected = golden(name, "torch_fidelity_kid_3x20")["kernel_inception_distance_mean"]
+    (value,) = scores(*pair(name), "kid(subsets=3, size=20)")
+    assert value == pytest.approx(expected, rel=2e-5, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("k", [3, 5])
+def test_neighbours(name: str, k: int) -> None:
+    """The counts of exact arithmetic, with ties, duplicates and collapsed sets."""
+    x, y = pair(name)
+    for edge in ("closed", "open"):
+        specs = [f"{part}(k={k}, edge={edge}, equal=false)" for part in FOUR]
+        values = scores(x, y, *specs)
+        expected = golden(name, f"own_knn_{edge}_k{k}")
+        assert values == pytest.approx([expected[part] for part in FOUR], abs=1e-12)
+        if edge == "open":
+            assert values == pytest.approx([golden(name, f"prdc_k{k}")[part] for part in FOUR], abs=1e-12)
+        elif k == 3:
+            package = golden(name, "torch_fidelity_prc_k3")
+            assert values[:2] == pytest.approx([package["precision"], package["recall"]], abs=1e-6)
+
+
+def test_presets_are_the_settings_of_the_tools() -> None:
+    x, y = pair("one_dimension_30x1")
+    closed, opened = (golden("one_dimension_30x1", f"own_knn_{edge}") for edge in ("closed_k3", "open_k5"))
+    for part in FOUR:
+        values = scores(x, y, f"{part}(like=kynkaanniemi)", f"{part}(like=prdc)")
+        assert values == pytest.approx([closed[part], opened[part]], abs=1e-12)
+    assert scores(x, y, *FOUR) == pytest.approx(
+        [closed["precision"], closed["recall"], opened["density"], opened["coverage"]], abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_vendi(name: str) -> None:
+    x, y = pair(name)
+    values = scores(x, y, "vendi", "vendi(q=2)", "vendi(q=inf)")
+    keys = ("own_vendi_generated", "own_vendi_generated_q2", "own_vendi_generated_inf")
+    assert values == pytest.approx([golden(name, key) for key in keys], rel=1e-9)
+    assert values[0] == pytest.approx(golden(name, "vendi_score_dual_generated"), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", list(GOLDENS["inception"]))
+def test_inception_score(name: str) -> None:
+    entry = GOLDENS["inception"][name]
+    logits = (np.array(entry["halves"]) / 2).reshape(-1, entry["width"])
+    specs = ("inception_score", "inception_score(splits=5)", "inception_score(splits=5, shuffle=true)")
+    values = scores({"logits": logits}, {"logits": logits}, *specs)
+    expected = [entry["own_splits_1"]["mean"], entry["own_splits_5"]["mean"]]
+    expected.append(entry["torch_fidelity_splits_5_shuffled"]["inception_score_mean"])
+    assert values == pytest.approx(expected, rel=1e-9)
+    probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probs /= probs.sum(axis=1, keepdims=True)
+    assert scores({"probs": probs}, {"probs": probs}, *specs) == pytest.approx(values, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["equal_n_64x8", "same_64x8"])
+def test_influences_of_generated_vectors(name: str) -> None:
+    """What each generated vector moves FID by: golden, by the formula; and they sum to 0."""
+    x, y = pair(name)
+    units = sy.evaluate("distributions", x, y, ["fid"]).units()
+    moved = units.values["fid"]
+    assert [str(unit) for unit in units.units[:2]] == ["generated:000000000", "generated:000000001"]
+    assert moved[:64] == pytest.approx(GOLDENS["sets"][name]["influence_generated"], rel=1e-8, abs=1e-10)
+    assert moved[:64].sum() == pytest.approx(0, abs=1e-9)
+    assert moved[64:].sum() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != "collapsed_40x6"])
+def test_bias_taken_off_by_groups(name: str) -> None:
+    """Groups i % 10 of both sides left out in turn, as the golden has them."""
+    x, y = pair(name)
+    rows = np.concatenate([x, y])
+    role = np.repeat([0, 1], [len(x), len(y)]).astype(np.int8)
+    columns = {"features": rows, "role": role, "count": np.ones(len(rows))}
+    table = RowTable(FeatureRows(), np.arange(len(rows)), np.arange(len(rows) + 1), columns)
+    sets, weights = FeatureSets(RowsBlock((table,), np.arange(len(rows)))), np.ones(len(rows))
+    groups = (np.arange(len(x)) % 10, np.arange(len(y)) % 10)
+    moments = (moments_of_rows(x), moments_of_rows(y))
+    value = corrected(sets, weights, moments, frechet(*moments), groups)
+    assert value == pytest.approx(golden(name, "own_fid_jackknife")["both_corrected"], rel=1e-6, abs=1e-6)
+
+
+def test_moments_of_parts_merge() -> None:
+    """Parts about their own means pool to the moments of all, also where means are large."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(90, 5)) + 1e6
+    whole, merged = moments_of_rows(rows), merge_moments([moments_of_rows(rows[:7]), moments_of_rows(rows[7:])])
+    assert merged.count == 90
+    assert merged.mean == pytest.approx(rows.mean(axis=0), rel=1e-15)
+    assert merged.products == pytest.approx(np.cov(rows, rowvar=False) * 89, rel=1e-9, abs=1e-9)
+    assert frechet(whole, merged) == pytest.approx(0, abs=1e-9)
+
+
+def test_statistics_stand_for_vectors(tmp_path: Path) -> None:
+    """A file of mean and covariance gives the same distance; without n its size is not known."""
+    x, y = pair("larger_300x16")
+    path = tmp_path / "real.npz"
+    np.savez(path, mu=x.mean(axis=0, dtype=float), sigma=np.cov(x.astype(float), rowvar=False))
+    expected = golden("larger_300x16", "own_fid")
+    assert scores(str(path), y, "fid") == pytest.approx([expected], rel=1e-9)
+    assert scores(str(path), y, "fid", options={"truth.n": 300}) == pytest.approx([expected], rel=1e-9)
+    report = sy.evaluate("distributions", str(path), y, ["fid_corrected"], options={"truth.n": 300})
+    assert report["fid_corrected"].interval is not None
+    other = tmp_path / "generated.npz"
+    np.savez(other, mu=y.mean(axis=0, dtype=float), sigma=np.cov(y.astype(float), rowvar=False))
+    assert scores(str(path), str(other), "fid") == pytest.approx([expected], rel=1e-9)
+    assert list(sy.evaluate("distributions", str(path), str(other)).scores) == ["fid"]
+    assert Moments.of_statistics(np.zeros(1), np.eye(1), 5.0).trace == pytest.approx(1.0)
+
+
+def test_formats_give_the_same_numbers(tmp_path: Path) -> None:
+    x, y = pair("equal_n_64x8")
+    expected = scores(x, y, "fid", "kid", "coverage")
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "x.npz", pool_3=x)
+    numbered = {f"f{i}": x[:, i].tolist() for i in range(8)}
+    header = ",".join(["id", *numbered])
+    lines = [",".join([str(row), *map(repr, map(float, x[row]))]) for row in range(64)]
+    (tmp_path / "x.csv").write_text("\n".join([header, *lines]) + "\n")
+    for source in (str(tmp_path / "x.npy"), str(tmp_path / "x.npz"), str(tmp_path / "x.csv"), {"feats": x},
+                   {"features": x.tolist()}, numbered, x.astype(np.float64)):  # fmt: skip
+        assert scores(source, {"features": y}, "fid", "kid", "coverage") == pytest.approx(expected, rel=1e-12)
+
+
+def test_extractors_must_agree(tmp_path: Path) -> None:
+    x, y = pair("equal_n_64x8")
+    np.savez(tmp_path / "x.npz", features=x, extractor="inception-2048")
+    np.savez(tmp_path / "y.npz", features=y, meta=json.dumps({"extractor": "dinov2-vitl14"}))
+    with refuses("E-incompatible", "inception-2048", "dinov2-vitl14"):
+        scores(str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), "fid")
+    report = sy.evaluate("distributions", x, str(tmp_path / "y.npz"), ["fid"], confidence=None)
+    assert report["fid"].label == "Fréchet distance, dinov2-vitl14"
+    np.save(tmp_path / "z.npy", y)
+    (tmp_path / "z.json").write_text('{"extractor": "inception-2048", "layer": "pool3"}')
+    report = sy.evaluate("distributions", str(tmp_path / "x.npz"), str(tmp_path / "z.npy"), ["fid"], confidence=None)
+    assert report["fid"].label == "FID"
+
+
+def test_sizes_that_say_nothing_are_refused_by_metric() -> None:
+    x, y = pair("fewer_than_dimensions_20x32")
+    report = sy.evaluate("distributions", x, y, ["fid", "fid_corrected", "kid"], confidence=None)
+    assert math.isnan(report["fid"].value)
+    assert "20 vectors for 32 dimensions" in report["fid"].undefined_reason
+    assert not math.isnan(report["kid"].value)
+    x, y = pair("plain_60x8_50x8")
+    report = sy.evaluate("distributions", x, y, ["recall", "coverage", "precision"], confidence=None)
+    assert [math.isnan(score.value) for score in report.scores.values()] == [True, True, False]
+    equal = sy.evaluate("distributions", x, y, ["recall"], confidence=None, options={"equal": "yes"})
+    assert equal["recall"].units == 100
+    assert 0 < equal["recall"].value <= 1
