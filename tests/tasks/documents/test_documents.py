@@ -225,6 +225,102 @@ def test_surplus_and_lost_tables() -> None:
     assert scores(truth, reply, *names) == pytest.approx([0.5 / 3, 0.5, 0.25, 0.5 / 3, 0.5 / 3])
 
 
+PRESET = (
+    "text_edit(norm=omnidocbench, surplus=free)",
+    "text_edit(norm=omnidocbench, average=block, surplus=free)",
+    "order_edit(norm=omnidocbench, order=first_table_lost)",
+    "formula_edit(norm=omnidocbench, surplus=free)",
+)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_preset_as_omnidocbench(name: str) -> None:
+    """Text, order and formulas of quick_match on every golden page, its faults of the order included."""
+    quick = PAGES[name]["OmniDocBench quick_match"]
+
+    def golden(element: str, mean: str) -> float:
+        return quick.get(element, {}).get("Edit_dist", {}).get(mean, float("nan"))
+
+    expected = [
+        golden("text_block", "ALL_page_avg"),
+        golden("text_block", "edit_sample_avg"),
+        golden("reading_order", "ALL_page_avg"),
+        golden("display_formula", "ALL_page_avg"),
+    ]
+    values = scores(*golden_page(name), *PRESET, options={"preset": "omnidocbench"})
+    assert values == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def write_results(folder: Path, demo: dict[str, Any]) -> Path:
+    """Result files with the edits, lengths, orders and TEDS of OmniDocBench's own 18 pages, and other texts."""
+    texts = []
+    for page, sums in demo["text by page"].items():
+        right = "a" * (sums["length"] - sums["edits"])
+        entry = {"gt": "", "pred": "", "norm_gt": "a" * sums["length"], "norm_pred": "b" * sums["edits"] + right}
+        texts.append({"img_id": page, "gt_position": [1], "gt_attribute": [{}], **entry})
+    tables = [
+        {
+            "img_id": page,
+            "norm_gt": TABLE,
+            "norm_pred": TABLE if said != [""] else "",
+            "gt_position": [1],
+            "metric": {"TEDS": teds, "TEDS_structure_only": structure},
+        }
+        for page, _, said, teds, structure in demo["tables"]
+    ]
+    orders = [{"img_id": page, "gt": true, "pred": said} for page, (true, said) in demo["order by page"].items()]
+    for name, value in (("text_block", texts), ("table", tables), ("reading_order", orders)):
+        (folder / f"model_quick_match_{name}_result.json").write_text(json.dumps(value), encoding="utf-8")
+    return folder / "model_quick_match_text_block_result.json"
+
+
+@pytest.mark.parametrize("name", ["end2end", "truth as Markdown"])
+def test_results_of_omnidocbench_scored_again(name: str, tmp_path: Path) -> None:
+    demo = GOLDENS["demo"][name]
+    path = write_results(tmp_path, demo)
+    for source in (path, tmp_path):
+        report = sy.evaluate("documents", str(source), confidence=None)
+        values = [report[spec].value for spec in report.scores]
+        text, table = demo["scores"]["text_block"]["Edit_dist"], demo["scores"]["table"]
+        assert values[:2] == pytest.approx([text["ALL_page_avg"], text["edit_whole"]], abs=1e-15)
+        assert values[3] == pytest.approx(demo["scores"]["reading_order"]["Edit_dist"]["ALL_page_avg"], abs=1e-15)
+        means = table["mean over pages"]
+        expected = [means["TEDS"], table["TEDS"]["all"], means["TEDS_structure_only"]]
+        assert values[4:7] == pytest.approx(expected, abs=1e-15)
+
+
+def test_results_know_no_surplus_and_one_normalisation(tmp_path: Path) -> None:
+    path = str(write_results(tmp_path, GOLDENS["demo"]["end2end"]))
+    assert np.isnan(scores(path, None, "surplus(norm=omnidocbench)")[0])
+    with refuses("E-conflict", "norm=words"):
+        scores(path, None, "text_edit")
+    (tmp_path / "other_table_result.json").write_text("[]", encoding="utf-8")
+    with refuses("E-invalid-file", "2"):
+        scores(str(tmp_path), None, *PRESET)
+
+
+def test_overall_with_scores_of_formulas(tmp_path: Path) -> None:
+    """Page p: text and table right, CDM 0.5 of two formulas; page q: a formula without a score counts 0."""
+    formulas = [("formula", "$$x = 1$$"), ("formula", "$$y = 2$$")]
+    truth = pages(blocks(A, ("table", TABLE), *formulas, page="p.jpg"), blocks(B, formulas[0], page="q.jpg"))
+    reply = {"page": ["p.jpg", "q.jpg"], "markdown": [f"{A}\n{TABLE}\n$$x = 1$$\n$$y = 2$$", f"{B}\n$$x = 1$$"]}
+    path = tmp_path / "cdm.json"
+    path.write_text(json.dumps({"p.jpg_0_[0]": 0.25, "p.jpg_1_[1]": 0.75}), encoding="utf-8")
+    values = scores(truth, reply, "overall", options={"scores": str(path)})
+    assert values == pytest.approx([(1 + 1 + 0.25) / 3 * 100])
+    bare = sy.evaluate("documents", truth, reply, "overall", confidence=None)
+    assert "CDM" in bare["overall"].undefined_reason
+    path.write_text(json.dumps({"r.jpg_0_[0]": 0.25}), encoding="utf-8")
+    with refuses("E-unmatched", "r"):
+        scores(truth, reply, "overall", options={"scores": str(path)})
+
+
+def test_one_html_file_of_pages(tmp_path: Path) -> None:
+    path = tmp_path / "reply.html"
+    path.write_text(f"<!-- page x --><p>{A}</p><!-- page: y --><h1>{B}</h1>", encoding="utf-8")
+    assert scores(pages(blocks(A, page="x"), blocks(B, page="y")), str(path), "text_edit", "order_edit") == [0, 0]
+
+
 # By hand -----------------------------------------------------------------------------------------------------------------
 def test_averages_by_hand() -> None:
     """Page x: 1 of 10 letters; page y: 2 missing of 4 letters, 4 of which are another piece's."""

@@ -21,9 +21,10 @@ from steelyard.core.errors import Conflict, InvalidValue, MissingColumn, TooLarg
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
-from steelyard.core.pairs import Array, Pairs
+from steelyard.core.pairs import Array, Coverage, Pairs
 from steelyard.core.records import Column, Records, Schema, as_object, weight_column
 from steelyard.core.task import Policy
+from steelyard.language import edits
 from steelyard.tasks.documents.markup import cut_page, form_of
 from steelyard.tasks.documents.matching import (
     FORMULA,
@@ -36,12 +37,15 @@ from steelyard.tasks.documents.matching import (
     Blocks,
     Matches,
     TableMatches,
+    match_quick,
     match_runs,
     match_tables,
 )
 from steelyard.tasks.documents.texts import Norm
 from steelyard.tasks.tables.trees import parse_tables
 
+# Columns that readers add: scores of formulas, and what OmniDocBench's own results hold.
+CDM, REPLY, TEDS, ORDERS = (f"omnidocbench.{name}" for name in ("cdm", "reply", "teds", "orders"))
 MOST_TABLE = 1 << 20  # characters of a true table
 
 TYPES = {
@@ -98,7 +102,13 @@ PREDICTION = Schema(
         *(replace(c, aliases=("reply", "response")) if c.name == "markdown" else c for c in CONTENT),
     ),
 )
-OPTIONS = (Option("match", "choice", "How blocks are matched with the reply.", "runs", ("runs",), sides=False),)
+OPTIONS = (
+    Option("match", "choice", "How blocks are matched with the reply.", "runs", ("runs", "quick"), sides=False),
+    Option("preset", "choice", "Metrics and matching of another tool.", "none", ("none", "omnidocbench"), sides=False),
+    Option(
+        "scores", "path", "OmniDocBench's *_per_sample_CDM.json, for overall.", metavar="FILE", sides=False, reads=True
+    ),
+)
 
 
 class Memo:
@@ -125,6 +135,7 @@ class DocumentPairs(Pairs):
     left: Array = field(default_factory=lambda: np.zeros(0, bool))
     match: str = "runs"
     odd: frozenset[str] = frozenset()
+    preset: str = "none"
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
@@ -132,14 +143,25 @@ class DocumentPairs(Pairs):
         """Which kinds of blocks there are decides what is shown."""
         kinds = self.true.kind.tolist()
         holds = {name for code, name in ((TABLE, "tables"), (FORMULA, "formulas")) if code in kinds}
-        return Metadata(
-            flags={"match": self.match}, holds=frozenset(holds | ({"order"} if self.ordered.any() else set()))
-        )
+        holds |= {"order"} if self.ordered.any() else set()
+        holds |= {"cdm"} if self.truth.find(CDM) is not None else set()
+        holds |= {"omnidocbench"} if self.preset == "omnidocbench" or self.match == "results" else set()
+        return Metadata(flags={"match": self.match}, holds=frozenset(holds))
 
     def matches(self, norm: Norm) -> Matches:
         """The matches of all pages, made once."""
+        if self.match == "results" and norm != "omnidocbench":
+            raise Conflict(
+                f"the results of OmniDocBench hold texts that it has normalised, and norm={norm} is asked for",
+                where=self.truth.source,
+                remedy="Use norm=omnidocbench, or give the truth and the replies themselves.",
+            )
         if norm not in self.memo.matches:
-            self.memo.matches[norm] = match_runs(self.true, self.reply, norm, self.units)
+            if self.match == "quick":
+                matches = match_quick(self.true, self.reply, norm, self.units, self.left)
+            else:
+                matches = match_runs(self.true, self.reply, norm, self.units)
+            self.memo.matches[norm] = matches
         made: Matches = self.memo.matches[norm]
         return made
 
@@ -199,6 +221,8 @@ class _Side(Frozen):
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> DocumentPairs:
     """Join the pages of both sides by name, and order the blocks of each."""
+    if truth.find(REPLY) is not None:
+        return _join_results(truth)
     true_side, reply_side = _spread(truth), _spread(prediction)
     _check_tables(true_side)
     true_order, true_begin = _group_rows(true_side)
@@ -229,9 +253,77 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         rows,
         _ordered(true, true_side),
         true_side.left[true.row],
-        str(options.of("match")),
+        "quick" if options.of("preset") == "omnidocbench" else str(options.of("match")),
         true_side.odd | reply_side.odd,
+        str(options.of("preset")),
     )
+
+
+def _join_results(truth: Records) -> DocumentPairs:
+    """Pages of OmniDocBench's results: every row is a match of its own."""
+    side = _spread(truth)
+    order, begin = _group_rows(side)
+    first = truth.take(order[begin[:-1]])
+    true = Blocks(begin, side.kind[order], side.text[order], order)
+    said = as_object([str(text or "") for text in truth.other[REPLY][order].tolist()])
+    reply = Blocks(begin, np.where(said == "", SKIPPED, true.kind), said, order)
+    count = len(first)
+    lists = truth.other[ORDERS].tolist() if ORDERS in truth.other else []
+    by_page = {page: value for page, value in zip(truth["page"].tolist(), lists, strict=False) if value}
+    orders = [by_page.get(page, [[], []]) for page in first["page"].tolist()]
+    memo = Memo()
+    memo.matches |= {"omnidocbench": _result_matches(true, reply), "tables": _result_tables(true, reply)}
+    memo.matches["orders"] = tuple([list(map(int, one[i])) for one in orders] for i in range(2))
+    scores = truth.other[TEDS][order[memo.matches["tables"].true]].tolist()
+    for place, name in enumerate(("teds", "teds_struct")):
+        values = [np.nan if pair is None or pair[place] is None else float(pair[place]) for pair in scores]
+        memo.matches["table scores", name, "omnidocbench"] = np.array(values, dtype=np.float64)
+    rows = np.arange(len(true.row))
+    return DocumentPairs(
+        truth,
+        truth.take(np.zeros(0, dtype=np.int64)),
+        first["page"],
+        true.page,
+        true.row,
+        np.full(len(rows), -1, dtype=np.int64),
+        np.zeros(count, dtype=bool),
+        Coverage(count, count, count, 0, 0, "worst"),
+        None,
+        true,
+        reply,
+        rows,
+        np.array([bool(a or b) for a, b in orders], dtype=bool),
+        side.left[true.row],
+        "results",
+        memo=memo,
+    )
+
+
+def _result_matches(true: Blocks, reply: Blocks) -> Matches:
+    texts = [np.where((true.kind == TABLE) | (true.kind == SKIPPED), "", side.text) for side in (true, reply)]
+    left, right = (text.tolist() for text in texts)
+    length, size = (np.fromiter(map(len, side), np.int64, len(side)) for side in (left, right))
+    both = np.flatnonzero((length > 0) & (size > 0))
+    edited = edits.text_distances([left[i] for i in both.tolist()], [right[i] for i in both.tolist()])
+    runs = np.stack([both, both], axis=1)
+    nothing = np.zeros(0, dtype=np.int64)
+    return Matches(
+        runs,
+        runs,
+        edited,
+        np.maximum(length, size)[both],
+        np.flatnonzero((length > 0) & (size == 0)),
+        nothing,
+        nothing.astype(bool),
+        np.where((true.kind == TABLE) | (true.kind == SKIPPED), -1, length),
+        np.where((reply.kind == TABLE) | (reply.kind == SKIPPED), -1, size),
+    )
+
+
+def _result_tables(true: Blocks, reply: Blocks) -> TableMatches:
+    is_table = true.kind == TABLE
+    matched = np.flatnonzero(is_table & (reply.kind == TABLE))
+    return TableMatches(matched, matched, np.flatnonzero(is_table & (reply.kind != TABLE)), np.zeros(0, dtype=np.int64))
 
 
 def _spread(records: Records) -> _Side:

@@ -7,6 +7,8 @@ is taken yet. The reading order is not used, so that it can be measured; see nat
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from steelyard import _native
@@ -22,6 +24,7 @@ SKIPPED = -1  # kinds that have no text to compare: figures, masks, blank pages
 KINDS = ("text", "title", "formula", "table", "left_out")
 STRETCH, SLACK, SHARE = 1.35, 40.0, 0.7
 MOST_PAIRS = 1 << 22  # blocks times pieces of a page
+MOST_LEFT = 1 << 18  # pairs of blocks and lines of a page that match=quick looks at in the end
 MOST_LETTERS = 1 << 19  # of a page
 
 
@@ -88,6 +91,45 @@ def match_runs(true: Blocks, reply: Blocks, norm: Norm, names: Array) -> Matches
         _repeated(true, reply, left, right, block, piece, surplus),
         _lengths(true, left),
         _lengths(reply, right),
+    )
+
+
+def match_quick(true: Blocks, reply: Blocks, norm: Norm, names: Array, left: Array) -> Matches:
+    """The matches of runs, and then OmniDocBench's last step: texts left over are paired whatever lies between them."""
+    runs = match_runs(true, reply, norm, names)
+    texts = [normalised(side, norm) for side in (true, reply)]
+    rest = [
+        runs.missing[~left[runs.missing] & (true.kind[runs.missing] != FORMULA)],
+        runs.surplus[reply.kind[runs.surplus] != FORMULA],
+    ]
+    pages = [true.page[rest[0]], reply.page[rest[1]]]
+    pairs: list[tuple[int, int, int, int]] = []
+    for page in np.intersect1d(*pages).tolist():
+        blocks, pieces = (side[of == page].tolist() for side, of in zip(rest, pages, strict=True))
+        if len(blocks) * len(pieces) > MOST_LEFT:
+            raise TooLarge(
+                f"page '{names[page]}': {len(blocks):,} blocks and {len(pieces):,} lines are left without a match",
+                remedy=f"match=quick takes {MOST_LEFT:,} pairs of them; choose match=runs.",
+            )
+        cells = [(texts[0][i], texts[1][j]) for i in blocks for j in pieces]
+        distance = edits.text_distances(*zip(*cells, strict=True))
+        longer = np.array([max(len(a), len(b)) for a, b in cells])
+        column = _native.assign_scipy((distance / longer).reshape(len(blocks), len(pieces)))
+        for row, place in enumerate(column.tolist()):
+            if place >= 0:
+                at = row * len(pieces) + place
+                pairs.append((blocks[row], pieces[place], int(distance[at]), int(longer[at])))
+    added = np.array(pairs, dtype=np.int64).reshape(-1, 4)
+    free = ~np.isin(runs.surplus, added[:, 1])
+    return replace(
+        runs,
+        block=np.concatenate([runs.block, added[:, [0, 0]]]),
+        piece=np.concatenate([runs.piece, added[:, [1, 1]]]),
+        edits=np.concatenate([runs.edits, added[:, 2]]),
+        longer=np.concatenate([runs.longer, added[:, 3]]),
+        missing=runs.missing[~np.isin(runs.missing, added[:, 0])],
+        surplus=runs.surplus[free],
+        repeated=runs.repeated[free],
     )
 
 

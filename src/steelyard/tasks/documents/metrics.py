@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -23,7 +25,9 @@ from steelyard.tasks.documents.sums import (
     SURPLUS,
     SURPLUS_BLOCKS,
     TRUE,
+    CdmSums,
     MatchedEdits,
+    Order,
     OrderSums,
     PageEdits,
     Table,
@@ -254,7 +258,8 @@ class OrderEdit(_Order):
     $\frac{1}{P} \sum_p \frac{d(O_p, \hat O_p)}{\max(|O_p|, |\hat O_p|)}$
 
     Blocks are those of the truth; the reply's list has the matched ones by where they stand in it. A missing block is a
-    deletion. Tables are in it.
+    deletion. Tables are in it. `order=first_table_lost` repeats OmniDocBench's faults: the first table of a reply is
+    missing, and a text of which the normalisation leaves nothing hands its place to the next text.
 
     Undefined when no page has an order.
 
@@ -269,9 +274,15 @@ class OrderEdit(_Order):
     title = "Reading order edit distance"
     reference = "OmniDocBench 1.6.0"
 
+    order: Order = "all"
+
     def reduce(self, totals: TotalsView) -> Floats:
         sums = totals[self.sums]
         return ratio(sums[:, 4], sums[:, 5])
+
+    @property
+    def sums(self) -> OrderSums:
+        return OrderSums(self.norm, self.order)
 
 
 class OrderMoved(_Order):
@@ -417,6 +428,64 @@ class _Rate(Metric):
         return ratio(substituted + deleted + inserted, kept + substituted + deleted)
 
 
+class Overall(Metric):
+    r"""Overall: OmniDocBench's mean of text, tables and formulas, in percent.
+
+    $\frac{100}{3} \left((1 - \mathrm{text\_edit}) + \mathrm{TEDS} + \mathrm{CDM}\right)$
+
+    Text, TEDS and CDM are means over pages. CDM compares formulas as they are rendered, which needs LaTeX: it is read
+    from OmniDocBench's scores (`scores=..._per_sample_CDM.json`).
+
+    Undefined when the pages have no text, no tables or no scores of formulas.
+
+    Pros:
+    - The number of the board.
+
+    Cons:
+    - Says nothing about reading order and invented text.
+    """
+
+    name = "overall"
+    title = "Overall of OmniDocBench"
+    range = (-100 / 3, 100.0)
+    measured_in = "%"
+    reference = "OmniDocBench 1.6.0"
+
+    norm: Norm = "omnidocbench"
+    surplus: Surplus = "free"
+    rules: Literal["clean", "omnidocbench"] = "omnidocbench"
+
+    @property
+    def text(self) -> TextEdit:
+        """The part of texts."""
+        return TextEdit(norm=self.norm, surplus=self.surplus)
+
+    @property
+    def table(self) -> TableTeds:
+        """The part of tables."""
+        return TableTeds(surplus=self.surplus, rules=self.rules)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return self.text.sums, self.table.sums, CdmSums()
+
+    def values(self, totals: TotalsView) -> dict[str, Floats]:
+        """The three parts."""
+        sums = totals[CdmSums()]
+        return {
+            "text": 1 - self.text.reduce(totals),
+            "tables": self.table.reduce(totals),
+            "scores of formulas (CDM)": ratio(sums[:, 0], sums[:, 1]),
+        }
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        first, second, third = self.values(totals).values()
+        return (first + second + third) / 3 * 100
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        missing = [name for name, value in self.values(totals).items() if np.isnan(value[0])]
+        return f"the pages have no {' and no '.join(missing)}"
+
+
 class CharacterRate(_Rate):
     r"""Character error rate of matched blocks, with blanks folded and punctuation kept.
 
@@ -471,4 +540,5 @@ METRICS: tuple[type[Metric], ...] = (
     FormulaEdit,
     CharacterRate,
     WordRate,
+    Overall,
 )

@@ -3,7 +3,8 @@
 | format | files |
 |---|---|
 | `omnidocbench` | a JSON list with `layout_dets` and `page_info`; relations `truncated` join blocks |
-| pages | a folder of `<page>.md`, `.mmd` or `.html` |
+| pages | a folder of `<page>.md`, `.mmd` or `.html`; one HTML file with `<!-- page NAME -->` before each page |
+| `omnidocbench` results | `*_text_block_result.json` and its neighbours: its own matches, truth and reply in one |
 
 Everything else is a table of rows.
 """
@@ -13,14 +14,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import (
     Conflict,
     EmptyInput,
+    InvalidFile,
     InvalidText,
+    InvalidValue,
+    MissingData,
     MissingKey,
     Unmatched,
     first_few,
@@ -36,6 +43,7 @@ from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, read_bytes
+from steelyard.tasks.documents.data import CDM, ORDERS, REPLY, TEDS
 
 Row = dict[str, Any]
 FORMS = {".md": "markdown", ".mmd": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
@@ -46,20 +54,50 @@ def read_sides(
     task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
 ) -> tuple[Records, Records]:
     """Truth and predictions, each by its own format."""
+    if predictions is None:
+        first = _records(_result_table(truth), task, "truth")
+        return _with_scores(first, options), first.take(np.zeros(0, dtype=np.int64))
     table = of_truth(_table_of, truth, "truth")
-    first: Records = (
-        rows.read_side(task, truth, columns, "truth") if table is None else of_truth(_records, table, task, "truth")
-    )
+    first = rows.read_side(task, truth, columns, "truth") if table is None else of_truth(_records, table, task, "truth")
     if not len(first):
         raise EmptyInput("there are no rows", where=first.source, remedy="The truth needs at least one.")
     second = read_side(task, predictions, columns, "prediction", [str(page) for page in first["page"].tolist()])
-    return first, second
+    return _with_scores(first, options), second
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str, pages: list[str] | None = None) -> Records:
     """One side alone. `pages` are those of the truth, by which files are named."""
     table = _table_of(data, side, pages)
     return rows.read_side(task, data, columns, side) if table is None else _records(table, task, side)
+
+
+def _with_scores(truth: Records, options: Options | None) -> Records:
+    """The truth with the mean CDM of the formulas of each page, where a file of scores is given."""
+    path = None if options is None else options.of("scores")
+    if not path:
+        return truth
+    source = str(path)
+    value = parse_json(decode(read_bytes(Path(path), source), source), source)
+    if not isinstance(value, dict) or not value:
+        raise InvalidFile(
+            "the file has no scores of formulas", where=source, remedy="Give OmniDocBench's *_per_sample_CDM.json."
+        )
+    pages = {page_name(str(page)) for page in truth["page"].tolist()}
+    sums: dict[str, list[float]] = {}
+    for key, score in value.items():
+        page = page_name(re.sub(r"_\d+_\[[^\]]*\]$", "", str(key)))
+        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+            raise InvalidValue(f"the score of '{key}' is {score}", where=source, remedy="CDM is a number from 0 to 1.")
+        if page not in pages:
+            raise Unmatched(
+                f"'{key}' is a formula of page '{page}', which the truth does not have",
+                where=source,
+                remedy=nearest(page, pages),
+            )
+        sums.setdefault(page, []).append(float(score))
+    means = {page: sum(scores) / len(scores) for page, scores in sums.items()}
+    column = np.array([means.get(page_name(str(page)), np.nan) for page in truth["page"].tolist()])
+    return replace(truth, other={**truth.other, CDM: column})
 
 
 def _records(table: Table, task: Task, side: str) -> Records:
@@ -78,6 +116,8 @@ def _table_of(data: Any, side: str, pages: list[str] | None = None) -> Table | N
     path, source = Path(data), str(data)
     if path.is_dir():
         return _folder(path, source, pages)
+    if ending(path) in (".html", ".htm"):
+        return _marked_pages(path, source)
     if ending(path) != ".json" or not first_bytes(path, source).lstrip().startswith(b"["):
         return None
     value = parse_json(decode(read_bytes(path, source), source), source)
@@ -124,6 +164,28 @@ def _folder(path: Path, source: str, pages: list[str] | None) -> Table:
         seen[page] = file.name
         text = decode(read_bytes(file, str(file)), str(file))
         made.append({"page": page, "markdown": text, "form": FORMS[ending(file)]})
+    return _table(source, made)
+
+
+_MARK = re.compile(r"<!--\s*page[\s:]+(.+?)\s*-->", re.IGNORECASE)
+
+
+def _marked_pages(path: Path, source: str) -> Table:
+    """The pages of one HTML file, each behind a comment that names it."""
+    text = decode(read_bytes(path, source), source)
+    marks = list(_MARK.finditer(text))
+    if not marks:
+        raise InvalidFile(
+            "the file does not say where pages begin", where=source, remedy="Write <!-- page NAME --> before each page."
+        )
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    seen: set[str] = set()
+    made = []
+    for mark, end in zip(marks, ends, strict=True):
+        if mark.group(1) in seen:
+            raise Conflict(f"page '{mark.group(1)}' begins twice", where=source, remedy="Name each page once.")
+        seen.add(mark.group(1))
+        made.append({"page": mark.group(1), "markdown": text[mark.end() : end], "form": "html"})
     return _table(source, made)
 
 
@@ -234,3 +296,68 @@ def _truncated(by_id: dict[Any, Any], relations: list[Any], where: str) -> dict[
 def _order(block: Any) -> float:
     order = block.get("order")
     return float(order) if isinstance(order, int | float) else float("inf")
+
+
+# Results of OmniDocBench --------------------------------------------------------------------------------------------
+_PARTS = {"text_block": "text", "display_formula": "formula", "table": "table", "reading_order": ""}
+_RESULT = re.compile(r"(.*?_?)(text_block|display_formula|table|reading_order)_result\.json$")
+
+
+def _result_table(data: Any) -> Table:
+    """Matches of OmniDocBench as rows: a true block with what was matched, its edits and its scores."""
+    path = Path(data) if isinstance(data, str | PathLike) else Path()
+    source = str(data)
+    if path.is_dir():
+        named = sorted(entry for entry in path.iterdir() if _RESULT.match(entry.name))
+        prefixes = sorted({_RESULT.match(entry.name).group(1) for entry in named})  # type: ignore[union-attr]
+        if len(prefixes) != 1:
+            raise InvalidFile(
+                f"the folder has the results of {len(prefixes)} models",
+                where=source,
+                remedy="Name one file that ends with _text_block_result.json.",
+            )
+        folder, prefix = path, prefixes[0]
+    else:
+        match = _RESULT.match(path.name)
+        if match is None:
+            raise MissingData(
+                "task 'documents' needs truth and predictions",
+                where=source,
+                remedy="Give both, or one file of OmniDocBench that ends with _text_block_result.json.",
+            )
+        folder, prefix = path.parent, match.group(1)
+    made: list[Row] = []
+    for part, kind in _PARTS.items():
+        file = folder / f"{prefix}{part}_result.json"
+        if file.exists():
+            value = parse_json(decode(read_bytes(file, str(file)), str(file)), str(file))
+            entries = expect(value, "an array", part, str(file))
+            made += [_result_row(entry, part, kind, f"{file}, entry {i}", i) for i, entry in enumerate(entries)]
+    if not made:
+        raise EmptyInput("the results are empty", where=source, remedy="Run OmniDocBench again.")
+    return _table(source, made)
+
+
+def _result_row(entry: Any, part: str, kind: str, where: str, number: int) -> Row:
+    name = str(_held(entry, "img_id", where))
+    page = entry.get("image_name") or (name if PICTURES.search(name) else name.rpartition("_")[0])
+    if part == "reading_order":
+        lists = [expect(_held(entry, key, where), "an array", key, where) for key in ("gt", "pred")]
+        if any(not isinstance(rank, int | float) for ranks in lists for rank in ranks):
+            raise InvalidValue("an order is not a number", where=where, remedy="Run OmniDocBench again.")
+        return {"page": page, "block": "order", "type": "blank", "text": "", ORDERS: lists}
+    left, right = (str(entry.get(f"norm_{side}") or entry.get(side) or "") for side in ("gt", "pred"))
+    place = _held(entry, "gt_position", where)
+    scores = entry.get("metric") or {}
+    row: Row = {
+        "page": page,
+        "block": f"{part} {number}",
+        "type": kind,
+        "text": left,
+        "order": next((v for v in place if isinstance(v, int | float)), None) if isinstance(place, list) else None,
+        REPLY: right,
+        TEDS: [scores.get("TEDS"), scores.get("TEDS_structure_only")],
+    }
+    attributes = entry.get("gt_attribute") or [{}]
+    first = attributes[0] if isinstance(attributes, list) and attributes and isinstance(attributes[0], dict) else {}
+    return {str(k): _plain_value(v) for k, v in first.items()} | row

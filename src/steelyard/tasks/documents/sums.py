@@ -10,7 +10,7 @@ from steelyard.core.block import SumBlock
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum
 from steelyard.language import edits
-from steelyard.tasks.documents.data import DocumentPairs
+from steelyard.tasks.documents.data import CDM, DocumentPairs
 from steelyard.tasks.documents.matching import FORMULA, LEFT_OUT, SKIPPED, TABLE, TEXT, TITLE, Matches
 from steelyard.tasks.documents.texts import FOLD, Norm, join_texts, normalise
 from steelyard.tasks.tables.trees import grits_con, parse_tables, teds
@@ -71,6 +71,24 @@ def _by_page(page: Array, count: int, values: Array | None = None) -> Array:
     return np.bincount(page, weights=values, minlength=count).astype(np.float64)
 
 
+class CdmSums(Sum):
+    """Of each page with a formula: its mean CDM, and 1; pages without scores are 0."""
+
+    name = "documents.cdm"
+
+    def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
+        columns = np.zeros((len(pairs.units), 2))
+        scores = pairs.truth.find(CDM)
+        if scores is None:
+            return SumBlock(columns)
+        page, values = pairs.true.page[pairs.blocks], np.asarray(scores, dtype=float)[pairs.truth_row]
+        formula = page[(pairs.true.kind[pairs.blocks] == FORMULA) & ~pairs.left[pairs.blocks]]
+        columns[formula, 1] = 1
+        columns[page, 1] = np.where(np.isnan(values), columns[page, 1], 1)
+        columns[page, 0] = np.nan_to_num(values)
+        return SumBlock(columns)
+
+
 class TextSums(Sum):
     """Of each page: edits and longer lengths of matched texts (or formulas), what is missing, surplus and repeated, all
     true and all reply characters, blocks and the sum of their shares, surplus blocks; the page's own share with surplus
@@ -114,6 +132,8 @@ class TextSums(Sum):
 
     @staticmethod
     def _reply_letters(pairs: DocumentPairs, scored: Scored, kind: int) -> Array:
+        if pairs.match == "results":  # which do not hold what was not matched
+            return np.zeros(len(pairs.units))
         is_formula = pairs.reply.kind == FORMULA
         mask = (
             (scored.matches.size > 0) & (is_formula if kind == FORMULA else ~is_formula) & pairs.whole[pairs.reply.page]
@@ -218,13 +238,16 @@ def table_scores(pairs: DocumentPairs, score: Table, rules: Literal["clean", "om
         texts = zip(pairs.true.text[matches.true].tolist(), pairs.reply.text[matches.reply].tolist(), strict=True)
         pairs.memo.matches[key] = np.array([_table_score(a, b, score, rules) for a, b in texts], dtype=np.float64)
     values: Array = pairs.memo.matches[key]
-    return values
+    return np.nan_to_num(values)  # a table of OmniDocBench's results that it did not score is 0 there
 
 
 def _table_score(truth: str, reply: str, score: Table, rules: Literal["clean", "omnidocbench"]) -> float:
     if score == "grits_con":
         return float(grits_con(truth, reply).f) if parse_tables(reply) else 0.0
     return teds(truth, reply, rules=rules, structure=score == "teds_struct")
+
+
+Order = Literal["all", "first_table_lost"]
 
 
 class OrderSums(Sum):
@@ -235,9 +258,10 @@ class OrderSums(Sum):
     name = "documents.order"
 
     norm: Norm = "words"
+    order: Order = "all"
 
     def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
-        true_lists, said_lists = order_lists(pairs, cache, self.norm)
+        true_lists, said_lists = order_lists(pairs, cache, self.norm, self.order)
         columns = np.zeros((len(pairs.units), 8))
         if len(pairs.units):
             encoded = [_encode(lists) for lists in (true_lists, said_lists)]
@@ -259,29 +283,58 @@ def _encode(lists: list[list[int]]) -> tuple[Array, Array]:
     return flat, np.cumsum([len(ranks) for ranks in lists], dtype=np.int64)
 
 
-def order_lists(pairs: DocumentPairs, cache: SharedCache, norm: Norm) -> tuple[list[list[int]], list[list[int]]]:
-    """Of each page: the scored blocks in true order, and the matched ones in the order of the reply."""
+def order_lists(
+    pairs: DocumentPairs, cache: SharedCache, norm: Norm, order: Order = "all"
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Of each page: the scored blocks in true order, and the matched ones in the order of the reply.
+
+    `first_table_lost` repeats two faults of OmniDocBench: the first table of a reply counts as none, and a text of
+    which nothing is left hands its place in the order to the next text.
+    """
 
     def make() -> tuple[list[list[int]], list[list[int]]]:
-        scored = scored_of(pairs, cache, norm)
-        matches, units = scored.matches, len(pairs.units)
-        counted = ~pairs.left & pairs.present & ((matches.length > 0) | (pairs.true.kind == TABLE))
-        true_lists: list[list[int]] = [[] for _ in range(units)]
-        pages = pairs.true.page
-        for place in np.flatnonzero(counted).tolist():
-            true_lists[pages[place]].append(place)
+        if "orders" in pairs.memo.matches:  # of OmniDocBench's own results
+            lists = pairs.memo.matches["orders"]
+            true, reply = ([p if w else [] for p, w in zip(side, pairs.whole, strict=True)] for side in lists)
+            return true, reply
+        matches, units = scored_of(pairs, cache, norm).matches, len(pairs.units)
+        is_table = pairs.true.kind == TABLE
+        counted = ~pairs.left & pairs.present & ((matches.length > 0) | is_table)
+        pages, tables = pairs.true.page, pairs.table_matches()
+        rank = np.arange(len(pages)) if order == "all" else _shifted_ranks(pairs, matches)
+        pieces = tables.reply if order == "all" else np.where(_is_first(pairs), -1, tables.reply)
         said: list[list[tuple[int, int]]] = [[] for _ in range(units)]
-        tables = pairs.table_matches()
-        for place, piece in zip(tables.true.tolist(), tables.reply.tolist(), strict=True):
-            if counted[place]:
-                said[pages[place]].append((piece, place))
+        for place, piece in zip(tables.true.tolist(), pieces.tolist(), strict=True):
+            if counted[place] and piece >= 0:
+                said[pages[place]].append((piece, int(rank[place])))
         for (first, last), piece in zip(matches.block.tolist(), matches.piece[:, 0].tolist(), strict=True):
             for place in range(first, last + 1):
-                if counted[place] and matches.length[place] > 0:
-                    said[pages[place]].append((piece, place))
-        return true_lists, [[place for _, place in sorted(page)] for page in said]
+                if counted[place] and not is_table[place]:
+                    said[pages[place]].append((piece, int(rank[place])))
+        true_lists: list[list[int]] = [[] for _ in range(units)]
+        for place in np.flatnonzero(counted).tolist():
+            true_lists[pages[place]].append(int(rank[place]))
+        return [sorted(page) for page in true_lists], [[place for _, place in sorted(page)] for page in said]
 
-    return cache.once(("documents order", norm), make)
+    return cache.once(("documents order", norm, order), make)
+
+
+def _is_first(pairs: DocumentPairs) -> Array:
+    """Of each matched table whether it is the first table of its reply."""
+    reply, tables = pairs.reply, pairs.table_matches().reply
+    places = np.flatnonzero(reply.kind == TABLE)
+    return np.isin(tables, places[np.flatnonzero(np.diff(reply.page[places], prepend=-1))])
+
+
+def _shifted_ranks(pairs: DocumentPairs, matches: Matches) -> Array:
+    """The place of each block, where texts of a page that are not empty take the places of all texts in turn."""
+    rank = np.arange(len(pairs.true.kind))
+    is_text = (pairs.true.kind != TABLE) & (pairs.true.kind != SKIPPED)
+    for first, last in zip(pairs.true.begin[:-1].tolist(), pairs.true.begin[1:].tolist(), strict=True):
+        texts = first + np.flatnonzero(is_text[first:last])
+        filled = texts[matches.length[texts] > 0]
+        rank[filled] = texts[: len(filled)]
+    return rank
 
 
 def longest_rising(values: list[int]) -> int:
