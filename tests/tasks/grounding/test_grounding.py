@@ -206,7 +206,7 @@ def test_concepts_from_files(tmp_path: Path) -> None:
             {"id": i, "width": 1024, "height": 128, "text_input": "cup", "is_instance_exhaustive": exhaustive[who]}
             for i, exhaustive in part["prompts"]
         ]
-        boxes = [{"image_id": int(i), "bbox": box, "iscrowd": 0} for i, own in truth.items() for box in own]
+        boxes = [{"image_id": int(i), "bbox": box[:4], "iscrowd": 0} for i, own in truth.items() for box in own]
         paths.append(tmp_path / f"gold_{who}.json")
         paths[who].write_text(json.dumps({"images": images, "annotations": boxes}))
     predicted = tmp_path / "found.json"
@@ -215,6 +215,38 @@ def test_concepts_from_files(tmp_path: Path) -> None:
         assert scores(truth, predicted, "cgf1(like=sam3)") == pytest.approx([part["expected"][key]["cgF1"]], rel=1e-14)
     report = sy.evaluate("grounding", paths[0], predicted, confidence=None)
     assert list(report.scores) == ["cgf1", "pmf1", "il_mcc", "item_f1"]
+
+
+def solid_mask(box: list[float]) -> dict[str, Any]:
+    """The pixels of a box, in columns from the left, in an image of 1024 by 128: run lengths that begin with zeros."""
+    pixels = np.zeros((128, 1024), dtype=bool)
+    x, y, w, h = (int(side) for side in box)
+    pixels[y : y + h, x : x + w] = True
+    flat = pixels.ravel(order="F")
+    changes = np.flatnonzero(np.diff(flat, prepend=False))
+    return {"size": [128, 1024], "counts": np.diff([0, *changes, len(flat)]).tolist()}
+
+
+def test_concepts_of_masks_from_files(tmp_path: Path) -> None:
+    part = GOLDENS["concepts"]["drawn"]
+    size = {"width": 1024, "height": 128}
+    images = [{"id": i, **size, "text_input": "cup", "is_instance_exhaustive": e[0]} for i, e in part["prompts"]]
+    objects = [
+        {"image_id": int(i), "bbox": box[:4], "iscrowd": int(len(box) > 4), "segmentation": solid_mask(box[:4])}
+        for i, own in part["truth"].items()
+        for box in own
+    ]
+    said = [
+        {"image_id": i, "bbox": box, "score": score, "segmentation": solid_mask(box)}
+        for i, box, score in part["predictions"]
+    ]
+    truth, predicted = tmp_path / "gold.json", tmp_path / "segments.json"
+    truth.write_text(json.dumps({"images": images, "annotations": objects}))
+    predicted.write_text(json.dumps(said))
+    expected = part["expected"]["one annotator, masks"]
+    specs = [f"{metric}(like=sam3)" for metric in ("cgf1", "pmf1", "il_mcc", "item_f1")]
+    keys = ("cgF1", "positive_micro_F1", "IL_MCC", "positive_macro_F1")
+    assert scores(truth, predicted, *specs) == pytest.approx([expected[key] for key in keys], rel=1e-14)
 
 
 # --- replies: what each text of the goldens says, by hand -------------------------------------------------------------

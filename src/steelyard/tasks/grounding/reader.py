@@ -234,7 +234,9 @@ def _saco(value: Any, source: str, who: int) -> Iterator[Row]:
     for number, annotation in enumerate(_entries(value, "annotations", source)):
         where = f"{source}, annotation {number}"
         own = _box(_held(annotation, "bbox", where), where) | {"crowd": bool(annotation.get("iscrowd", 0))}
+        own |= {"mask": annotation["segmentation"]} if annotation.get("segmentation") else {}
         masks.setdefault(_held(annotation, "image_id", where), []).append(own)
+    masked = any("mask" in own for listed in masks.values() for own in listed)
     for number, image in enumerate(_entries(value, "images", source)):
         where = f"{source}, image {number}"
         name = _held(image, "id", where)
@@ -246,7 +248,14 @@ def _saco(value: Any, source: str, who: int) -> Iterator[Row]:
             "exhaustive": bool(image.get("is_instance_exhaustive", True)),
         }
         row |= {key: image[key] for key in ("width", "height") if key in image}
-        yield from (row | own for own in masks.get(name) or [{"crowd": False}])
+        none = {"crowd": False} | ({"mask": _no_pixels(image, where)} if masked else {})
+        yield from (row | own for own in masks.get(name) or [none])
+
+
+def _no_pixels(image: Any, where: str) -> Row:
+    """A mask without a pixel, of the size of an image."""
+    height, width = (expect(_held(image, key, where), "a number", key, where) for key in ("height", "width"))
+    return {"size": [height, width], "counts": [height * width]}
 
 
 def _folder(path: Path, source: str) -> Iterator[Row]:
@@ -387,10 +396,19 @@ def _phrase_results(value: list[Any], source: str) -> Iterator[Row]:
 def _results(value: list[Any], source: str, truth: Records | None) -> Iterator[Row]:
     """COCO results whose `image_id` is an expression; the truth says of which picture."""
     image_of: dict[str, Any] = {}
+    size_of: dict[str, Row] = {}
     if truth is not None:
         names, images = truth["expression"].tolist(), truth["image"].tolist()
         image_of = dict(zip(map(str, names), images, strict=True))
+        if "width" in truth and "height" in truth:
+            sizes = zip(truth["width"].tolist(), truth["height"].tolist(), strict=True)
+            size_of = {
+                str(n): {"width": int(w), "height": int(h)}
+                for n, (w, h) in zip(names, sizes, strict=True)
+                if w > 0 and h > 0
+            }
     seen: set[str] = set()
+    masked, masks = truth is not None and "mask" in truth, 0
     for number, entry in enumerate(value):
         where = f"{source}, record {number}"
         name = _held(entry, "image_id", where)
@@ -398,11 +416,13 @@ def _results(value: list[Any], source: str, truth: Records | None) -> Iterator[R
         row: Row = {"image": image_of.get(str(name), name), "expression": name}
         if "bbox" in entry:
             row |= _box(entry["bbox"], where)
-        if "segmentation" in entry and "bbox" not in entry:
+        if "segmentation" in entry and (masked or "bbox" not in entry):
             row["mask"] = entry["segmentation"]
+            masks += 1
         if "score" in entry:
             row["score"] = entry["score"]
         yield row
     for name, image in image_of.items():  # an expression without a record has nothing that was found
         if name not in seen:
-            yield {"image": image, "expression": name}
+            none = {"mask": _no_pixels(size_of[name], source)} if masks and name in size_of else {}
+            yield {"image": image, "expression": name, **none}
