@@ -303,6 +303,21 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "label": (put(1, "answer", lambda d: [f"Answer: {text}" for text in d[1]["answer"]]), "answer-labelled", "warning"),
         "one reply": (put(1, "answer", lambda d: ["a dog" for _ in d[1]["answer"]]), "answer-constant", "warning"),
     },
+    "distributions": {
+        "one vector again": (
+            put(1, "features", lambda d: objects([d[1]["features"][0], *d[1]["features"][:-1]])),
+            "repeated-vectors", "warning",
+        ),
+        "real vectors": (put(1, "features", lambda d: d[0]["features"]), "shared-vectors", "warning"),
+        "one side of length 1": (
+            put(1, "features", lambda d: objects([[0.6 + i / 1e6, 0.8] for i in range(len(d[1]["features"]))])),
+            "not-normalised", "warning",
+        ),
+        "a place that never changes": (
+            lambda d: [each.update(features=objects([[v[0], 1.0] for v in each["features"]])) for each in d],
+            "dead-columns", "note",
+        ),
+    },
     "grounding": {
         "thousandths": (
             each(1, *((name, lambda d, n=name: np.asarray(d[n]) * 1000 / (24 if n in "xw" else 16)) for name in "xywh")),

@@ -20,6 +20,7 @@ def add_columns(rng: np.random.Generator, side: str, features: list[list[float]]
         "features": features,
         "probs": (rng.dirichlet([0.5, 0.7, 1.0], rows)).tolist(),
         "label": ["ab"[place % 2] for place in range(rows)],
+        "group": [f"g{place % 2}" for place in range(rows)],
     }
     if side == "real":
         columns["sample_weight"] = [1.0 + hash_of(f"real{place}") % 3 for place in range(rows)]

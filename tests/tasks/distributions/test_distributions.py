@@ -55,8 +55,11 @@ def test_frechet_distance(name: str) -> None:
     assert value >= 0
     assert value == pytest.approx(golden(name, "own_fid"), rel=exact, abs=1e-11 * traces)
     for package, tolerance in (
-        ("pytorch_fid", exact), ("torchmetrics_fid", exact), ("cleanfid_fid", 1e-6), ("torch_fidelity_fid", 1e-6),
-    ):  # fmt: skip
+        ("pytorch_fid", exact),
+        ("torchmetrics_fid", exact),
+        ("cleanfid_fid", 1e-6),
+        ("torch_fidelity_fid", 1e-6),
+    ):
         expected = golden(name, package)
         if isinstance(expected, dict):
             expected = expected.get("value", math.nan)
@@ -208,8 +211,15 @@ def test_formats_give_the_same_numbers(tmp_path: Path) -> None:
     header = ",".join(["id", *numbered])
     lines = [",".join([str(row), *map(repr, map(float, x[row]))]) for row in range(64)]
     (tmp_path / "x.csv").write_text("\n".join([header, *lines]) + "\n")
-    for source in (str(tmp_path / "x.npy"), str(tmp_path / "x.npz"), str(tmp_path / "x.csv"), {"feats": x},
-                   {"features": x.tolist()}, numbered, x.astype(np.float64)):  # fmt: skip
+    for source in (
+        str(tmp_path / "x.npy"),
+        str(tmp_path / "x.npz"),
+        str(tmp_path / "x.csv"),
+        {"feats": x},
+        {"features": x.tolist()},
+        numbered,
+        x.astype(np.float64),
+    ):
         assert scores(source, {"features": y}, "fid", "kid", "coverage") == pytest.approx(expected, rel=1e-12)
 
 
@@ -225,6 +235,21 @@ def test_extractors_must_agree(tmp_path: Path) -> None:
     (tmp_path / "z.json").write_text('{"extractor": "inception-2048", "layer": "pool3"}')
     report = sy.evaluate("distributions", str(tmp_path / "x.npz"), str(tmp_path / "z.npy"), ["fid"], confidence=None)
     assert report["fid"].label == "FID"
+
+
+def test_check_asks_for_the_extractor() -> None:
+    x, y = pair("equal_n_64x8")
+    assert sy.check("distributions", {"features": x}, {"features": y})["extractor-unknown"].severity == "note"
+    named = sy.check("distributions", {"features": x}, {"features": y}, options={"extractor": "inception-2048"})
+    assert "extractor-unknown" not in named
+
+
+def test_notes_count_copies() -> None:
+    """20 of 40 generated vectors repeat another, and all equal a real one."""
+    x, y = pair("duplicates_40x6")
+    notes = " ".join(sy.evaluate("distributions", x, y, ["kid"], confidence=None)["kid"].notes)
+    assert "20 of 40 generated vectors repeat" in notes
+    assert "40 of 40 generated vectors equal a real one" in notes
 
 
 def test_sizes_that_say_nothing_are_refused_by_metric() -> None:

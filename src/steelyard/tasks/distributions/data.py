@@ -108,23 +108,28 @@ class DistributionPairs(Frozen):
         return self.truth, self.prediction
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
-        """A column that both sides have, one value per vector."""
-        values, owner = [], []
-        for code, records in enumerate(self.sides):
-            column = records.find(name)
-            mine = np.flatnonzero((self.side == code) & (self.row >= 0))
-            if column is None:
-                if len(mine):
-                    raise no_slice_column(records, name, "Both sides need it.")
-                continue
-            values.append(column[self.row[mine]])
-            owner.append(mine)
-        if not values:
-            raise no_slice_column(self.truth, name)
-        texts = values[0] if len(values) == 1 else np.concatenate([v.astype(object) for v in values])
-        unit = np.concatenate(owner)
+        """A column to slice by, one value per vector.
+
+        Where only the truth has it, a generated vector takes the value of the real one with its id, if there is one.
+        """
+        own = self.truth.find(name)
+        if own is None:
+            raise no_slice_column(self.truth, name, "Both sides need it.")
+        real, generated = (np.flatnonzero((self.side == code) & (self.row >= 0)) for code in (REAL, GENERATED))
+        if any(moments is not None for moments in self.statistics):
+            raise no_slice_column(self.truth, name, "Statistics have no rows to slice.")
+        values, other = own[self.row[real]], self.prediction.find(name)
+        if other is not None:
+            theirs = other[self.row[generated]]
+        else:
+            of_id = dict(zip((str(unit).partition(":")[2] for unit in self.units[real].tolist()), values, strict=True))
+            names = [str(unit).partition(":")[2] for unit in self.units[generated].tolist()]
+            held = [place for place, one in enumerate(names) if one in of_id]
+            generated = generated[held]
+            theirs = as_object([of_id[names[place]] for place in held])
+        unit = np.concatenate([real, generated])
         order = np.argsort(unit, kind="stable")
-        return texts[order], unit[order]
+        return np.concatenate([values.astype(object), theirs.astype(object)])[order], unit[order]
 
     def unit_values(self, name: str) -> Array | None:
         """A column by unit, for clusters and strata; None where a side does not have it."""
@@ -137,8 +142,8 @@ class DistributionPairs(Frozen):
 
     def select(self, keep: Array) -> Self:
         """The vectors that a mask keeps. All units stay."""
-        present = np.flatnonzero(self.row >= 0)
         row = np.full(len(self.units), -1, dtype=np.int64)
+        present = np.flatnonzero(self.row >= 0)[: len(keep)]
         row[present[keep]] = self.row[present[keep]]
         return replace(self, row=row)
 
@@ -192,6 +197,19 @@ def empty_matrix(rows: int, width: int, kind: Any) -> Array:
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the mapping keeps it open
     file.truncate(size)
     return np.memmap(file, dtype=kind, mode="r+", shape=(rows, width))
+
+
+def row_hashes(rows: Array) -> Array:
+    """A 64-bit hash of each vector, equal for equal vectors."""
+    out = np.zeros(len(rows), dtype=np.uint64)
+    odd = (np.arange(1, 2 * rows.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
+    for start in range(0, len(rows), 1024):
+        part = np.ascontiguousarray(rows[start : start + 1024], dtype=np.float64) + 0.0
+        bits = part.view(np.uint32).astype(np.uint64).reshape(len(part), -1) + np.uint64(1)
+        bits *= odd
+        bits ^= bits >> np.uint64(29)
+        out[start : start + 1024] = bits.sum(axis=1)
+    return out
 
 
 def take_rows(matrix: Array, rows: Array) -> Array:
@@ -305,8 +323,8 @@ def fingerprint_of(records: Records, options: Options, side: str) -> dict[str, s
     known: dict[str, str] = {}
     for name in FINGERPRINT:
         column = records.other.get(name)
-        if column is not None and len(column) and column.dtype.kind in "OU":
-            values = {str(value) for value in column.tolist()}
+        values = set() if column is None else set(column.tolist())
+        if values and all(isinstance(value, str) for value in values):
             if len(values) > 1:
                 raise Conflict(
                     f"the set has vectors of several extractors: {name} is {first_few(sorted(values))}",
@@ -348,17 +366,10 @@ def _holds(pairs: DistributionPairs) -> frozenset[str]:
     """What decides the default metrics."""
     holds = set()
     dimensions = pairs.flags["dimensions"]
-    counts = [int(np.count_nonzero(pairs.side == code)) for code in (REAL, GENERATED)]
-    for code, statistics in enumerate(pairs.statistics):
-        if statistics is not None:
-            holds.add("statistics")
-            counts[code] = int(statistics.count) or 3 * dimensions
+    if any(moments is not None for moments in pairs.statistics):
+        holds.add("statistics")
     if dimensions:
         holds.add("features")
-        if min(counts) >= 3 * dimensions:
-            holds.add("enough")
-        if counts[0] == counts[1]:
-            holds.add("equal")
     if pairs.moments_only:
         holds.add("statistics")
     if "probs" in pairs.prediction:
@@ -538,9 +549,16 @@ class FeatureSets:
             sizes.append(float(own.sum()) + sum(parts))
         return sizes[0], sizes[1]
 
-    def has_statistics(self) -> bool:
-        """Whether a side is, in part, moments without rows."""
-        return bool(self.parts[REAL] or self.parts[GENERATED])
+    def copies(self) -> tuple[int, int, int]:
+        """Real and generated vectors that repeat another of their set, and generated ones that equal a real one."""
+
+        def count() -> tuple[int, int, int]:
+            real, generated = (row_hashes(rows) for rows in self.rows)
+            repeated = [len(hashes) - len(np.unique(hashes)) for hashes in (real, generated)]
+            return repeated[0], repeated[1], int(np.isin(generated, real).sum())
+
+        held: tuple[int, int, int] = self.once("copies", count)
+        return held
 
     def moments(self, code: int, weights: Floats) -> Moments | None:
         """The moments of a side under weights of units; None where fewer than two vectors weigh something."""

@@ -16,6 +16,7 @@ from steelyard.core.weights import Floats
 from steelyard.tasks.distributions.data import FeatureRows, FeatureSets, Probabilities
 from steelyard.tasks.distributions.readers import (
     LEAST,
+    Copies,
     Discrepancy,
     Frechet,
     Neighbours,
@@ -51,16 +52,26 @@ class SetMetric(Metric):
         raise NotImplementedError
 
     def requirements(self) -> tuple[Requirement, ...]:
-        """The value, and the sizes of the sets."""
-        return (self.reader(), SetSizes())
+        """The value, the sizes of the sets and their copies."""
+        return (self.reader(), SetSizes(), Copies())
 
     def reduce(self, totals: TotalsView) -> Floats:
         """The value that was read."""
         return np.asarray(totals[self.reader()], dtype=np.float64)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Whether the extractor is known."""
-        return () if totals.metadata.flags.get("extractor") else (UNKNOWN,)
+        """Vectors that both sets share or that a set repeats, and whether the extractor is known."""
+        real, generated, _ = sizes_of(totals)
+        twice_real, twice_generated, shared = totals[Copies()][0]
+        notes = []
+        if shared:
+            notes.append(
+                f"{shared:,.0f} of {generated:,.0f} generated vectors equal a real one: the same file, or copies?"
+            )
+        for side, copies, count in (("real", twice_real, real), ("generated", twice_generated, generated)):
+            if copies and self.of_pairs:
+                notes.append(f"{copies:,.0f} of {count:,.0f} {side} vectors repeat another; kid and neighbours suffer.")
+        return (*notes, *(() if totals.metadata.flags.get("extractor") else (UNKNOWN,)))
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """The sizes, where they are too small."""
@@ -135,7 +146,7 @@ class Fid(FrechetMetric):
 
     def requirements(self) -> tuple[Requirement, ...]:
         """The corrected distance too, for the note."""
-        return (Frechet(), Frechet(bias="groups"), SetSizes())
+        return (Frechet(), Frechet(bias="groups"), SetSizes(), Copies())
 
     def no_interval_of(self, state: State) -> str:
         """An interval around a biased value would not hold the true one."""

@@ -67,7 +67,7 @@ def read_sides(
     chosen = options or Options(task.options)
     real = of_truth(_read, truth, columns, "truth", chosen)
     generated = _read(predictions, columns, "prediction", chosen)
-    if not len(real) and real.statistics is None:
+    if not len(real) and real.statistics is None and (len(generated) or isinstance(truth, str | PathLike)):
         raise EmptyInput("there are no vectors", where=real.source, remedy="A set needs at least two.")
     return real, generated
 
@@ -181,8 +181,8 @@ def _of_arrays(
             raise Conflict(f"'{names[0]}' and '{names[1]}' are both given", where=source, remedy="Keep one.")
         if names:
             values = to_numpy(data[names[0]])
-            if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
-                values = _lists(values, names[0], Table(source, {}))
+            if isinstance(values, np.ndarray) and values.dtype == object and values.ndim in (1, 2):
+                values = _lists(as_object(list(values)), names[0], Table(source, {}))
             matrices[name] = _matrix(values, names[0], source)
     return _records(matrices, _rest(data), mapping, source, side, known)
 
@@ -364,8 +364,8 @@ def _matrix(values: Any, name: str, source: str, table: Table | None = None) -> 
         )
     if array.ndim == 4 and array.shape[2:] == (1, 1):
         array = array[:, :, 0, 0]
-    if array.ndim == 2 and not len(array):
-        return np.zeros(array.shape, dtype=np.float32)
+    if array.ndim in (1, 2) and not len(array):
+        return np.zeros((0, array.shape[1] if array.ndim == 2 else 0), dtype=np.float32)
     if array.ndim != 2 or array.dtype.kind not in "fiu" or not array.shape[1]:
         raise ShapeMismatch(
             f"'{name}' has shape {array.shape} and type {array.dtype}",

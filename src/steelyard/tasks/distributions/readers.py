@@ -134,6 +134,16 @@ class SetSizes(RankingReader):
         return np.tile([real, generated, float(sets.dimensions)], (weights.rows, 1))
 
 
+class Copies(RankingReader):
+    """Real and generated vectors that repeat another of their set, and generated ones that equal a real one."""
+
+    ranking: Statistic = FeatureRows()
+
+    def read(self, block: Any, weights: Weights, metadata: Metadata) -> Floats:
+        """The counts, for each row of weights."""
+        return np.tile(np.array(FeatureSets.of(block).copies(), dtype=np.float64), (weights.rows, 1))
+
+
 class Frechet(SetReader):
     """The Fréchet distance; `bias` "keep", "groups" (ten groups left out in turn) or "extrapolate" (to endless n)."""
 
@@ -197,7 +207,7 @@ def corrected(
             for g in range(GROUPS)
             if (keys == g).any()
         ]
-        if len(parts) < 2:
+        if len(parts) < 2 or sum(part.count for part in parts) - max(part.count for part in parts) < 2:
             return math.nan
         left = []
         for g in range(len(parts)):

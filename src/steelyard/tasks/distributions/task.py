@@ -13,7 +13,6 @@ from steelyard.tasks.distributions.data import OPTIONS, PREDICTION, TRUTH, align
 from steelyard.tasks.distributions.metrics import METRICS
 
 FEATURES = ("fid", "fid_corrected", "kid", "precision", "recall", "density", "coverage")
-EQUAL = ("recall", "coverage")
 
 
 def defaults_for(metadata: Metadata) -> tuple[str, ...]:
@@ -22,13 +21,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
         return ("inception_score",)
     if "statistics" in metadata.holds:
         return ("fid",)
-    shown = [
-        name
-        for name in FEATURES
-        if (not name.startswith("fid") or "enough" in metadata.holds)
-        and (name not in EQUAL or "equal" in metadata.holds)
-    ]
-    return (*shown, "inception_score") if "probabilities" in metadata.holds else tuple(shown)
+    return (*FEATURES, "inception_score") if "probabilities" in metadata.holds else FEATURES
 
 
 TASK = Task(
