@@ -25,6 +25,9 @@ void bind(nanobind::module_& m);
 namespace count_above_binding {
 void bind(nanobind::module_& m);
 }
+namespace depth_binding {
+void bind(nanobind::module_& m);
+}
 namespace documents_binding {
 void bind(nanobind::module_& m);
 }
@@ -121,6 +124,7 @@ NB_MODULE(_native, m) {
   steelyard::coco_binding::bind(m);
   steelyard::coco_eval_binding::bind(m);
   steelyard::count_above_binding::bind(m);
+  steelyard::depth_binding::bind(m);
   steelyard::documents_binding::bind(m);
   steelyard::draws_binding::bind(m);
   steelyard::edits_binding::bind(m);

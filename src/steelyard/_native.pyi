@@ -3,6 +3,8 @@
 
 from collections.abc import Sequence
 import enum
+from typing import Annotated, overload
+
 import numpy
 from numpy.typing import NDArray
 
@@ -134,6 +136,42 @@ def reference_curves(order: NDArray[numpy.int64], score: NDArray[numpy.float64],
 def count_above(scores: NDArray[numpy.float32], starts: NDArray[numpy.int64], high: NDArray[numpy.float32], low: NDArray[numpy.float32]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
     How many scores of each row lie above the high end of its thresholds; and those between a threshold's ends: its number, and the column.
+    """
+
+@overload
+def depth_pack(truth: NDArray[numpy.float32], prediction: NDArray[numpy.float32], mask: NDArray[numpy.uint8] | None, top: int, bottom: int, left: int, right: int, low: float, high: float, closed: bool) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], int, int]: ...
+
+@overload
+def depth_pack(truth: NDArray[numpy.float64], prediction: NDArray[numpy.float64], mask: NDArray[numpy.uint8] | None, top: int, bottom: int, left: int, right: int, low: float, high: float, closed: bool) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], int, int]:
+    """
+    True and predicted depths of valid pixels, how many predictions are not finite, and the first such place.
+    """
+
+def depth_fit(x: NDArray[numpy.float64], y: NDArray[numpy.float64], inverse: bool, positive: bool) -> NDArray[numpy.float64]:
+    """Count, means and centred products of x and y, or 1 / y."""
+
+def depth_sums(g: NDArray[numpy.float64], x: NDArray[numpy.float64], invert: bool, disparity: bool, scale: float, shift: float, floor: float, low: float, high: float, thresholds: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Sums of errors of changed predictions, moments of their logarithms, and counts below thresholds.
+    """
+
+def depth_edges(truth: NDArray[numpy.float64], prediction: NDArray[numpy.float64], valid: NDArray[numpy.uint8] | None, ratios: NDArray[numpy.float64]) -> NDArray[numpy.int64]:
+    """
+    Edges by direction, of prediction, truth and both, by how many of the ratios they exceed.
+    """
+
+@overload
+def normal_angles(truth: NDArray[numpy.float32], prediction: NDArray[numpy.float32], mask: NDArray[numpy.uint8] | None) -> tuple[NDArray[numpy.float64], int, int, int]: ...
+
+@overload
+def normal_angles(truth: NDArray[numpy.float64], prediction: NDArray[numpy.float64], mask: NDArray[numpy.uint8] | None) -> tuple[NDArray[numpy.float64], int, int, int]:
+    """
+    Angles of valid pixels in degrees, predictions of length 0, those not finite, and the first such place.
+    """
+
+def angle_sums(angles: NDArray[numpy.float64], limits: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]:
+    """
+    Sum of angles and of their squares, counts below limits, and counts by bin.
     """
 
 def match_runs(blocks: NDArray[numpy.uint32], block_ends: NDArray[numpy.int64], block_glue: NDArray[numpy.uint32], block_pages: NDArray[numpy.int64], pieces: NDArray[numpy.uint32], piece_ends: NDArray[numpy.int64], piece_glue: NDArray[numpy.uint32], piece_pages: NDArray[numpy.int64], stretch: float, slack: float, share: float, threads: int = 0) -> NDArray[numpy.int64]:

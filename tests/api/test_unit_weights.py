@@ -31,6 +31,7 @@ POINTS = [5, 5, 2, 9, 9, 2]
 SPACE = {"frame": ["a", "b"], "label": ["car", "car"], "x": [5, 5], "y": [5, 5], "z": [0, 0], "length": [4, 4], "width": [2, 2],
          "height": [2, 2], "yaw": [0, 0]}  # fmt: skip
 FULL, HALF = np.ones((4, 4), np.int64), np.repeat([[1, 1, 2, 2]], 4, axis=0)
+UP = np.tile(np.array([0.0, 0.0, 1.0]), (2, 4, 1))
 SEGMENTS = [{"id": 1, "category_id": 1, "iscrowd": 0, "area": 16, "name": "cat", "isthing": 1}]
 # Two units each: the first is right, the second is wrong. The score without weights, and with 3 to 1.
 TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]] = {
@@ -98,6 +99,10 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {**{k: v for k, v in BOX.items() if k != "image"}, "sequence": ["a", "b"], "frame": [1, 1], "track": [1, 1]},
         {**{k: v[:1] for k, v in BOX.items() if k != "image"}, "sequence": ["a"], "frame": [1], "track": [1]},
         "mota", 0.5, 0.75,
+    ),
+    "depth": ({"image": ["a", "b"], "map": [FULL + 1.0, FULL + 1.0]}, {"image": ["a", "b"], "map": [FULL + 1.0, 2 * (FULL + 1.0)]}, "abs_rel", 0.5, 0.25),
+    "normals": (
+        {"image": ["a", "b"], "map": [UP, UP]}, {"image": ["a", "b"], "map": [UP, UP[:, :, ::-1]]}, "within@30", 0.5, 0.75,
     ),
     "segmentation": ({"image": ["a", "b"], "map": [FULL, FULL]}, {"image": ["a", "b"], "map": [FULL, FULL + 1]}, "accuracy", 0.5, 0.75),
     "panoptic": (

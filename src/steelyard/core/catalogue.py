@@ -43,6 +43,8 @@ MODULES = {
     "documents": "steelyard.tasks.documents.task",
     "anomalies": "steelyard.tasks.anomalies.task",
     "distributions": "steelyard.tasks.distributions.task",
+    "depth": "steelyard.tasks.depth.task",
+    "normals": "steelyard.tasks.normals.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -78,6 +80,8 @@ SYNONYMS = {
     "distributions": ("fid", "generation", "generative models", "image generation", "feature distributions"),
     "grounding": ("refcoco", "referring expressions", "visual grounding", "phrase grounding", "referring"),
     "tables": ("table", "table recognition", "table structure", "teds", "grits", "pubtabnet"),
+    "depth": ("depth estimation", "monocular depth", "depth maps", "monodepth", "mde"),
+    "normals": ("surface normals", "normal estimation", "normal maps", "surface normal estimation"),
 }
 
 

@@ -17,6 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError, MissingFile
 from steelyard.core.frozen import Frozen
@@ -36,6 +38,8 @@ ENTRIES = 5000  # so many files say what a folder holds
 VOLUMES = (".nii.gz", ".nii", ".hdr", ".hdr.gz", ".nrrd", ".nhdr", ".mha", ".mhd")
 MAPS = (".png", ".tif", ".tiff")
 ARRAYS = (".npy", ".npz")
+FIELDS = {".dpt": ("depth",)}  # endings of maps of values, and the tasks that they are for
+FIELD_NAMES = {"depth": "depth", "normal": "normals", "normals": "normals"}  # of arrays in .npz files
 OPEN_IMAGES = ("ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax")
 # Keys of a COCO record, the task that each says, and the key as messages name it.
 COCO = {
@@ -182,8 +186,10 @@ def look(path: Path, side: str, mapping: Mapping[str, str]) -> Seen:
     suffix, name = ending(path), path.name.lower()
     if name.endswith(VOLUMES):
         return Seen("a volume", {"volumes": frozenset()})
+    if suffix in FIELDS:
+        return _of("a map of values", *FIELDS[suffix])
     if suffix in MAPS:
-        return Seen("a label map", {"segmentation": frozenset()})
+        return _of("a map", *_map_tasks(path))
     if suffix in ARRAYS:
         return _arrays(path)
     if suffix == ".json":
@@ -222,8 +228,12 @@ def _folder(path: Path) -> Seen:
             return seen
     if any(name.endswith(".eval") or (name.endswith(".jsonl") and "samples_" in name) for name in names):
         return _of("a folder of logs", "answers")
-    if any(name.endswith(MAPS) for name in names):
-        return _of("a folder of label maps", "segmentation")
+    for suffix, tasks in FIELDS.items():
+        if any(name.endswith(suffix) for name in names):
+            return _of(f"a folder of {suffix} files", *tasks)
+    maps = [file for file in files if file.name.lower().endswith(MAPS)]
+    if maps:
+        return _of("a folder of maps", *_map_tasks(maps[0]))
     arrays = [file for file in files if file.suffix.lower() in ARRAYS]
     if arrays:
         return Seen("a folder of arrays", _arrays(arrays[0], one=True).tasks)
@@ -239,6 +249,16 @@ def _is_anomaly_set(path: Path) -> bool:
     """Whether a folder holds test images and their masks, as MVTec lays them out."""
     tests = [path / name for name in ("test", "test_public") if (path / name).is_dir()]
     return any((place / "ground_truth").is_dir() for place in (path, *tests)) and bool(tests)
+
+
+def _map_tasks(path: Path) -> tuple[str, ...]:
+    """What an image may hold, by its bits and channels: 16 bits of grey may be labels or depth, colours normals."""
+    if path.suffix.lower() != ".png" or not is_entry(path):
+        return ("segmentation",)
+    head = _head(path, 32)
+    if head[24:26] == b"\x10\x00":
+        return ("segmentation", "depth")
+    return ("segmentation", "normals") if head[25:26] == b"\x02" else ("segmentation",)
 
 
 def _walk(path: Path) -> Iterator[Path]:
@@ -332,11 +352,17 @@ def _arrays(path: Path, one: bool = False) -> Seen:
         return _of("vectors of queries and a gallery", "rankings")
     if {"features", "feats", "pool_3", "mu", "sigma", "probs", "logits"} & set(names):
         return _of("feature vectors or their statistics", "distributions")
-    axes = numpy_file(str(path), names[0]).ndim + one if names else 0
+    named = [task for name, task in FIELD_NAMES.items() if name in names]
+    if named:
+        return _of(f"an array of {named[0]}", *named)
+    array = numpy_file(str(path), names[0]) if names else np.zeros(0)
+    axes = array.ndim + one if names else 0
     if axes == 2 and not one:
         return _of("a matrix of feature vectors", "distributions")
     if axes == 3:
-        return _of("label maps in an array", "segmentation")
+        return _of("maps in an array", "segmentation", *(["depth"] if array.dtype.kind == "f" else []))
+    if axes == 4 and array.dtype.kind == "f" and 3 in (array.shape[-1], array.shape[-3]):
+        return _of(f"an array of {axes} axes", "volumes", "segmentation", "normals")
     if axes >= 4:
         return _of(f"an array of {axes} axes", "volumes", "segmentation")
     return Seen("a file of NumPy")
@@ -489,6 +515,8 @@ def _names(names: Iterable[str], side: str, mapping: Mapping[str, str]) -> Seen:
 
 def _used(task: Task, names: Sequence[str], side: str, mapping: Mapping[str, str]) -> set[str] | None:
     """The columns of a table that a task needs, or None where some are missing, or where the key is all it needs."""
+    if task.reader == "fields":  # a table of maps says no more than that they are maps
+        return None
     values = [column.name for column in task.truth.columns if column.required and column.name not in task.truth.key]
     if task.name not in CHOICES and not values:
         return None

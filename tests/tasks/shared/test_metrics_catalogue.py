@@ -24,6 +24,7 @@ NAMES = [
     "documents",
     "anomalies",
     "distributions",
+    "depth", "normals",
 ]  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Task `normals`: the direction of the surface at each pixel."""
