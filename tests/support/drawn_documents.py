@@ -23,7 +23,7 @@ WORDS = (
     "lunch",
 )
 TRUTH = ("page", "block", "type", "text", "order", "kind", "sample_weight")
-REPLY = ("page", "block", "type", "text", "order")
+REPLY = ("page", "block", "type", "text", "order", "cdm")
 KINDS = ("header", "title", "text", "text", "formula", "table")
 
 
@@ -68,15 +68,16 @@ def draw_documents(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
             said.append(("text", said[1][1] if rng.random() < 0.5 else sentence(rng, 8).upper()))
         if rng.random() < 0.1:
             said = [("text", "")]  # an empty reply
+        cdm = float(rng.choice([0.25, 0.5, 0.9]))
         for place, (kind, text) in enumerate(said):
-            for name, value in zip(REPLY, (page, f"r{place}", kind, text, float(place)), strict=True):
+            for name, value in zip(REPLY, (page, f"r{place}", kind, text, float(place), cdm), strict=True):
                 reply[name].append(value)
     return truth, reply
 
 
 def perfect_documents(truth: Data) -> Data:
     """The true blocks themselves."""
-    return {name: list(truth[name]) for name in REPLY}
+    return {name: list(truth[name]) for name in REPLY[:-1]} | {"cdm": [1.0] * len(truth["page"])}
 
 
 DRAWN = {"documents": Drawn(draw_documents, perfect_documents, unit="page", weight="sample_weight")}

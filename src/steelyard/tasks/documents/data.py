@@ -44,8 +44,8 @@ from steelyard.tasks.documents.matching import (
 from steelyard.tasks.documents.texts import Norm
 from steelyard.tasks.tables.trees import parse_tables
 
-# Columns that readers add: scores of formulas, and what OmniDocBench's own results hold.
-CDM, REPLY, TEDS, ORDERS = (f"omnidocbench.{name}" for name in ("cdm", "reply", "teds", "orders"))
+# Columns that the reader of OmniDocBench's own results adds.
+REPLY, TEDS, ORDERS = (f"omnidocbench.{name}" for name in ("reply", "teds", "orders"))
 MOST_TABLE = 1 << 20  # characters of a true table
 
 TYPES = {
@@ -100,6 +100,7 @@ PREDICTION = Schema(
     columns=(
         *NAMES,
         *(replace(c, aliases=("reply", "response")) if c.name == "markdown" else c for c in CONTENT),
+        Column("cdm", "number", False, 0, 1, empty=True, meaning="CDM of the page's formulas, by OmniDocBench"),
     ),
 )
 OPTIONS = (
@@ -125,7 +126,8 @@ class DocumentPairs(Pairs):
     """Pages with the blocks of both sides. A row is a true block: `blocks` are its places in `true`.
 
     The blocks of unit u are those of page u of `true` and `reply`. `ordered` says of each page whether its reading
-    order is known, `left` of each true block whether it is left out of the scores.
+    order is known, `left` of each true block whether it is left out of the scores, and `cdm` of each page the mean CDM
+    of its formulas, nan where it is not known.
     """
 
     true: Blocks = NO_BLOCKS
@@ -136,6 +138,7 @@ class DocumentPairs(Pairs):
     match: str = "runs"
     odd: frozenset[str] = frozenset()
     preset: str = "none"
+    cdm: Array = field(default_factory=lambda: np.zeros(0))
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
@@ -144,7 +147,7 @@ class DocumentPairs(Pairs):
         kinds = self.true.kind.tolist()
         holds = {name for code, name in ((TABLE, "tables"), (FORMULA, "formulas")) if code in kinds}
         holds |= {"order"} if self.ordered.any() else set()
-        holds |= {"cdm"} if self.truth.find(CDM) is not None else set()
+        holds |= set() if np.isnan(self.cdm).all() else {"cdm"}
         holds |= {"omnidocbench"} if self.preset == "omnidocbench" or self.match == "results" else set()
         return Metadata(flags={"match": self.match}, holds=frozenset(holds))
 
@@ -256,6 +259,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         "quick" if options.of("preset") == "omnidocbench" else str(options.of("match")),
         true_side.odd | reply_side.odd,
         str(options.of("preset")),
+        _mean_cdm(reply_side.records, reply),
     )
 
 
@@ -295,6 +299,7 @@ def _join_results(truth: Records) -> DocumentPairs:
         np.array([bool(a or b) for a, b in orders], dtype=bool),
         side.left[true.row],
         "results",
+        cdm=_mean_cdm(truth, true),
         memo=memo,
     )
 
@@ -451,6 +456,16 @@ def _blocks(side: _Side, order: Array, begin: Array, page_of_unit: Array) -> Blo
     start = np.repeat(begin[np.maximum(page_of_unit, 0)] - (ends - counts), counts)
     row = order[start + np.arange(int(ends[-1]) if len(ends) else 0)]
     return Blocks(np.append(0, ends).astype(np.int64), side.kind[row], side.text[row], row)
+
+
+def _mean_cdm(records: Records, blocks: Blocks) -> Array:
+    """The mean of column `cdm` over the rows of each page; nan where it has none."""
+    values = records["cdm"][blocks.row] if "cdm" in records else np.full(len(blocks.row), np.nan)
+    there, count = ~np.isnan(values), len(blocks.begin) - 1
+    total = np.bincount(blocks.page[there], weights=values[there], minlength=count)
+    rows = np.bincount(blocks.page[there], minlength=count)
+    means: Array = np.divide(total, rows, out=np.full(count, np.nan), where=rows > 0)
+    return means
 
 
 def _ordered(true: Blocks, side: _Side) -> Array:

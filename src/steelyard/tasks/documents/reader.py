@@ -43,7 +43,7 @@ from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, read_bytes
-from steelyard.tasks.documents.data import CDM, ORDERS, REPLY, TEDS
+from steelyard.tasks.documents.data import ORDERS, REPLY, TEDS
 
 Row = dict[str, Any]
 FORMS = {".md": "markdown", ".mmd": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
@@ -56,13 +56,13 @@ def read_sides(
     """Truth and predictions, each by its own format."""
     if predictions is None:
         first = _records(_result_table(truth), task, "truth")
-        return _with_scores(first, options), first.take(np.zeros(0, dtype=np.int64))
+        return _with_scores(first, first, options), first.take(np.zeros(0, dtype=np.int64))
     table = of_truth(_table_of, truth, "truth")
     first = rows.read_side(task, truth, columns, "truth") if table is None else of_truth(_records, table, task, "truth")
     if not len(first):
         raise EmptyInput("there are no rows", where=first.source, remedy="The truth needs at least one.")
     second = read_side(task, predictions, columns, "prediction", [str(page) for page in first["page"].tolist()])
-    return _with_scores(first, options), second
+    return first, _with_scores(second, first, options)
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str, pages: list[str] | None = None) -> Records:
@@ -71,11 +71,11 @@ def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str, page
     return rows.read_side(task, data, columns, side) if table is None else _records(table, task, side)
 
 
-def _with_scores(truth: Records, options: Options | None) -> Records:
-    """The truth with the mean CDM of the formulas of each page, where a file of scores is given."""
+def _with_scores(records: Records, truth: Records, options: Options | None) -> Records:
+    """The records with the mean CDM of the formulas of each page, where a file of scores is given."""
     path = None if options is None else options.of("scores")
     if not path:
-        return truth
+        return records
     source = str(path)
     value = parse_json(decode(read_bytes(Path(path), source), source), source)
     if not isinstance(value, dict) or not value:
@@ -96,8 +96,8 @@ def _with_scores(truth: Records, options: Options | None) -> Records:
             )
         sums.setdefault(page, []).append(float(score))
     means = {page: sum(scores) / len(scores) for page, scores in sums.items()}
-    column = np.array([means.get(page_name(str(page)), np.nan) for page in truth["page"].tolist()])
-    return replace(truth, other={**truth.other, CDM: column})
+    column = np.array([means.get(page_name(str(page)), np.nan) for page in records["page"].tolist()])
+    return replace(records, columns={**records.columns, "cdm": column})
 
 
 def _records(table: Table, task: Task, side: str) -> Records:

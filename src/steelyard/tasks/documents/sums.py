@@ -10,7 +10,7 @@ from steelyard.core.block import SumBlock
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum
 from steelyard.language import edits
-from steelyard.tasks.documents.data import CDM, DocumentPairs
+from steelyard.tasks.documents.data import DocumentPairs
 from steelyard.tasks.documents.matching import FORMULA, LEFT_OUT, SKIPPED, TABLE, TEXT, TITLE, Matches
 from steelyard.tasks.documents.texts import FOLD, Norm, join_texts, normalise
 from steelyard.tasks.tables.trees import grits_con, parse_tables, teds
@@ -77,16 +77,11 @@ class CdmSums(Sum):
     name = "documents.cdm"
 
     def measure(self, pairs: DocumentPairs, cache: SharedCache) -> SumBlock:
-        columns = np.zeros((len(pairs.units), 2))
-        scores = pairs.truth.find(CDM)
-        if scores is None:
-            return SumBlock(columns)
-        page, values = pairs.true.page[pairs.blocks], np.asarray(scores, dtype=float)[pairs.truth_row]
-        formula = page[(pairs.true.kind[pairs.blocks] == FORMULA) & ~pairs.left[pairs.blocks]]
-        columns[formula, 1] = 1
-        columns[page, 1] = np.where(np.isnan(values), columns[page, 1], 1)
-        columns[page, 0] = np.nan_to_num(values)
-        return SumBlock(columns)
+        whole = pairs.whole & (not np.isnan(pairs.cdm).all())
+        formulas = (pairs.true.kind == FORMULA) & ~pairs.left
+        held = np.bincount(pairs.true.page[formulas], minlength=len(pairs.units)) > 0
+        counted = whole & (held | ~np.isnan(pairs.cdm))
+        return SumBlock(np.stack([np.where(counted, np.nan_to_num(pairs.cdm), 0.0), counted], axis=1))
 
 
 class TextSums(Sum):
