@@ -35,7 +35,8 @@ class RankedPairs(Frozen):
 
     Rows are sorted by unit, then by rank, those that were not retrieved last. `row` is a row's place in the truth.
     `rank`, `rank_input` and `rank_single` differ where scores are equal: by document id, by the order of the input, by
-    document id after rounding scores to single precision.
+    document id after rounding scores to single precision. `rank_last` is that of the last of equal scores, where it is
+    known.
     """
 
     truth: Rankings
@@ -51,6 +52,7 @@ class RankedPairs(Frozen):
     tied: Array
     coverage: Coverage
     weight: Array | None = None
+    rank_last: Array | None = None
 
     @property
     def metadata(self) -> Metadata:
@@ -70,8 +72,30 @@ class RankedPairs(Frozen):
 
     def select(self, keep: Array) -> RankedPairs:
         """The judged documents that a mask keeps; the others are taken for unjudged. All units stay."""
-        parts = ("owner", "row", "rank", "rank_input", "rank_single", "relevance")
+        parts = ["owner", "row", "rank", "rank_input", "rank_single", "relevance"]
+        parts += [] if self.rank_last is None else ["rank_last"]
         return replace(self, **{name: getattr(self, name)[keep] for name in parts})
+
+    def without(self, excluded: Array) -> RankedPairs:
+        """The lists without some judged documents: those behind them move up."""
+        if not excluded.any():
+            return self
+        moved = {}
+        for name in ("rank", "rank_input", "rank_single", "rank_last"):
+            rank = getattr(self, name)
+            if rank is not None:
+                moved[name] = rank - self._before(rank, excluded, including=name == "rank_last")
+        gone = np.bincount(self.owner[excluded & (self.rank > 0)], minlength=len(self.units))
+        return replace(self, **moved, retrieved=self.retrieved - gone).select(~excluded)
+
+    def _before(self, rank: Array, excluded: Array, *, including: bool) -> Array:
+        """How many excluded documents of its query stand before each document; at the same rank too if `including`."""
+        out = np.flatnonzero(excluded & (rank > 0))
+        size = int(rank.max(initial=0)) + 2
+        places = np.sort(self.owner[out].astype(np.int64) * size + rank[out])
+        each = self.owner.astype(np.int64) * size
+        end = np.searchsorted(places, each + rank, side="right" if including else "left")
+        return np.where(rank > 0, end - np.searchsorted(places, each), 0)
 
 
 def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Policy, weight: str = "") -> RankedPairs:
@@ -112,10 +136,12 @@ def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Po
             len(missing), len(extra), int((~missing).sum()), int(missing.sum()), int(extra.sum()), policy.missing
         ),
     )
-    if weight not in judged.columns:
-        return pairs
-    own = constant_in_unit(judged, weight, pairs.owner, pairs.source_rows(), len(pairs.units))
-    return replace(pairs, weight=np.nan_to_num(own))
+    if weight in judged.columns:
+        own = constant_in_unit(judged, weight, pairs.owner, pairs.source_rows(), len(pairs.units))
+        pairs = replace(pairs, weight=np.nan_to_num(own))
+    if "exclude" in judged.columns:
+        pairs = pairs.without(judged.columns["exclude"][pairs.source_rows()] > 0)
+    return pairs
 
 
 def as_rankings(records: Records, key: tuple[str, str]) -> Rankings:

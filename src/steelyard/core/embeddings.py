@@ -6,12 +6,15 @@ from typing import Any
 
 from steelyard.core.records import Records
 
+DISTANCE = "distance"  # the array of distances that takes the place of vectors
+
 
 class Embeddings(Records):
     """One side of a retrieval by vectors.
 
     Predictions have the columns `query` and, unless the queries search among themselves, `gallery`: matrices with a
-    vector per row. Truth has `query_label` and likewise `gallery_label`. Either may have `query_id` and `gallery_id`.
+    vector per row, or `distance`, a matrix of query by gallery. Truth has `query_label` and likewise `gallery_label`,
+    and may have `query_camera` and `gallery_camera`. Either may have `query_id` and `gallery_id`.
     """
 
     def __len__(self) -> int:

@@ -66,6 +66,7 @@ def test_examples() -> None:
         "recall": ["recall", "recall@10"], "f1": ["f1@10"], "hit": ["hit", "hit@10"], "success": ["success", "success@10"],
         "mrr": ["mrr", "mrr@10"], "rprec": ["rprec"], "bpref": ["bpref"],
         "ndcg": ["ndcg", "ndcg@10", "ndcg@10(gain=exponential)"], "rbp": ["rbp"], "err": ["err"], "judged": ["judged@10"],
+        "minp": ["minp"], "map_trapezoid": ["map_trapezoid"], "precision_to_last": ["precision_to_last@10"],
     }  # fmt: skip
 
 
@@ -81,7 +82,8 @@ def test_labels() -> None:
 @in_turn("name", EVERY)
 def test_what_all_have(name: str) -> None:
     check_choices("rankings", f"{name}(empty={{}})", "empty", "skip", "zero")
-    check_choices("rankings", f"{name}(ties={{}})", "ties", "id", "input", "single")
+    rules = ("id", "input", "single", *(["pooled"] if name == "map" else []))
+    check_choices("rankings", f"{name}(ties={{}})", "ties", *rules)
     if name not in ("rprec", "bpref", "rbp"):
         remedy = "It must be a whole number from 1 up."
         taken, not_taken = ["1", "1000", str(ALL - 1)], ["0", "-1", "1.5", "true", "x", str(ALL)]

@@ -33,6 +33,10 @@ def joined(truth: Embeddings, predicted: Embeddings, **options: Any) -> Any:
 def test_options() -> None:
     assert [(o.name, o.type, o.default, o.choices, o.minimum, o.sides) for o in OPTIONS] == [
         ("distance", "choice", "cosine", ("cosine", "l2"), None, False), ("depth", "number", 1000, (), 0, False),
+        (
+            "protocol", "choice", None, ("market1501", "torchreid", "layumi", "open-reid", "revisited-easy",
+            "revisited-medium", "revisited-hard"), None, False,
+        ),
     ]  # fmt: skip
     assert TASK.defaults == (
         "map", "map@10", "ndcg", "ndcg@10", "precision@10", "recall@10", "recall@100", "mrr", "hit@1", "hit@10", "rprec",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
-from steelyard.align.rankings import RankedPairs
-from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
-from steelyard.core.errors import DuplicateKey, Incompatible, MissingKey, TooLarge
+from steelyard.align.rankings import RankedPairs, as_rankings, unfold_rows
+from steelyard.core.embeddings import DISTANCE, DeviceEmbeddings, Embeddings
+from steelyard.core.errors import DuplicateKey, Incompatible, MissingKey, OutOfRange, TooLarge
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.plain import to_numpy
@@ -21,11 +22,74 @@ from steelyard.core.task import Policy
 from steelyard.match.neighbours import nearest_neighbours
 from steelyard.match.ranks import RankQueries, Ranks, exact_ranks
 
+LANDMARKS = ("revisited-easy", "revisited-medium", "revisited-hard")
+JUNK_IS_OUT = ("market1501", "layumi")
 OPTIONS = (
     Option("distance", "choice", "Distance between embeddings.", "cosine", ("cosine", "l2"), sides=False),
     Option("depth", "number", "Number of nearest vectors that are ranked.", 1000, minimum=0, sides=False),
-)
+    Option(
+        "protocol", "choice", "Which documents are out of a query's list: by camera and junk, or by level.",
+        choices=("market1501", "torchreid", "layumi", "open-reid", *LANDMARKS), sides=False,
+    ),
+)  # fmt: skip
 MOST_ROWS = 1 << 30
+
+
+def landmark_level(options: Options) -> str | None:
+    """The level of landmarks that is asked for."""
+    protocol = options.of("protocol")
+    return str(protocol).partition("-")[2] if protocol in LANDMARKS else None
+
+
+def landmarks(truth: Records, level: str) -> Records:
+    """Judgements of one level: of relevance 2 (easy), 1 (hard) and 0 (junk), some are right and some are out."""
+    judged = unfold_rows(as_rankings(truth, ("query", "doc")))
+    if not judged.content:  # the digest is that of the judgements as they were given
+        sums = _native.ranking_sums(judged.documents.key, judged.values, judged.starts)
+        judged.content.append(Content(np.diff(judged.starts), sums))
+    wrong = np.flatnonzero(~np.isin(judged.values, (0, 1, 2)))
+    if len(wrong):
+        raise OutOfRange(
+            f"relevance {judged.values[wrong[0]]:g} is not a kind of landmark",
+            where=judged.where(int(wrong[0])),
+            remedy="Give 2 for easy, 1 for hard and 0 for junk.",
+        )
+    right = {"easy": (2,), "medium": (1, 2), "hard": (1,)}[level]
+    relevant = np.isin(judged.values, right)
+    exclude = np.empty(len(relevant))
+    exclude[np.arange(len(relevant)) if judged.order is None else judged.order] = ~relevant
+    columns = {**judged.columns, "exclude": exclude}
+    return replace(judged, columns=columns, values=relevant.astype(np.float64))
+
+
+def without_junk(truth: Embeddings, prediction: Embeddings, options: Options) -> tuple[Embeddings, Embeddings]:
+    """Both sides without gallery images of id -1, where the protocol takes them out of all lists."""
+    protocol = _protocol(truth, options)
+    if protocol not in JUNK_IS_OUT or "gallery_label" not in truth:
+        return truth, prediction
+    keep = np.flatnonzero([str(label).strip() != "-1" for label in truth["gallery_label"].tolist()])
+    if len(keep) == len(truth["gallery_label"]):
+        return truth, prediction
+    sides = []
+    for side in (truth, prediction):
+        columns = {n: column[keep] if n.startswith("gallery") else column for n, column in side.columns.items()}
+        if DISTANCE in columns and columns[DISTANCE].shape[1] == len(truth["gallery_label"]):
+            columns[DISTANCE] = columns[DISTANCE][:, keep]
+        sides.append(replace(side, columns=columns))
+    return sides[0], sides[1]
+
+
+def _protocol(truth: Embeddings, options: Options) -> str | None:
+    """The protocol, which is Market-1501's where cameras are known."""
+    protocol: str | None = options.of("protocol")
+    cameras = "query_camera" in truth or "gallery_camera" in truth
+    if protocol is None:
+        return "market1501" if cameras else None
+    if protocol in LANDMARKS:
+        raise Incompatible(f"protocol {protocol} is for lists", where=truth.source, remedy="Give judgements and runs.")
+    for name in ("query_camera", "gallery_camera"):
+        _need(truth, name, f"Protocol {protocol} compares the cameras of queries and gallery.")
+    return protocol
 
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
@@ -49,33 +113,81 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
     """The ranks of the vectors with a query's label, without lists of the others."""
     check_policy(policy)
     _need(truth, "query_label", "The truth of embeddings is labels.")
-    _need(prediction, "query", "The predictions are vectors.")
+    if DISTANCE not in prediction:
+        _need(prediction, "query", "The predictions are vectors.")
     parts = _Parts([truth, prediction])
     owner, row = _alike_rows(truth, parts)
     judged = _rankings(truth.source, parts, owner, row, np.ones(len(row)))
+    excluded = _same_camera(truth, owner, row)
+    if excluded is not None:
+        judged = replace(judged, columns={"person": _names(truth["query_label"])[owner]})
     sums = _native.ranking_sums(judged.documents.key, judged.values, judged.starts)
     judged.content.append(Content(np.diff(judged.starts), sums))
-    query, gallery = _vectors(prediction, parts)
+    many, last, in_order = len(parts.query), None, None
     depth = max(1, int(options.of("depth")))
-    wanted = RankQueries(judged.starts, row, parts.itself, _tie(parts), depth)
-    ranks = _search(prediction)(query, gallery, wanted, options.of("distance"), prediction.source)
+    if DISTANCE in prediction or excluded is not None:  # lists whose documents are taken out are ranked whole
+        depth = max(depth, len(parts.gallery))
+    if DISTANCE in prediction:
+        ranks, in_order, last = _distance_ranks(prediction[DISTANCE], judged.starts, row, _tie(parts), parts.itself)
+    else:
+        query, gallery = _vectors(prediction, parts)
+        wanted = RankQueries(judged.starts, row, parts.itself, _tie(parts), depth)
+        ranks = _search(prediction)(query, gallery, wanted, options.of("distance"), prediction.source)
     unit = _text_order(parts.query)
-    order, unit_of = _by_unit(judged.starts, unit, np.where(ranks.rank > 0, ranks.rank, len(gallery) + 1))
-    rank, many = ranks.rank[order], len(parts.query)
-    return RankedPairs(
+    size = len(parts.gallery)
+    order, unit_of = _by_unit(judged.starts, unit, np.where(ranks.rank > 0, ranks.rank, size + 1))
+    rank = ranks.rank[order]
+    pairs = RankedPairs(
         truth=judged,
         units=judged.queries[unit],
         owner=unit_of,
         row=order,
         rank=rank,
-        rank_input=rank,
+        rank_input=rank if in_order is None else in_order[order],
         rank_single=ranks.single[order],
         relevance=np.ones(len(order)),
-        retrieved=np.minimum(depth, len(gallery) - (parts.itself >= 0))[unit].astype(np.float64),
+        retrieved=np.minimum(depth, size - (parts.itself >= 0))[unit].astype(np.float64),
         missing=np.zeros(many),
         tied=ranks.tied[unit],
         coverage=Coverage(many, many, many, 0, 0, policy.missing),
+        rank_last=None if last is None else last[order],
     )
+    return pairs if excluded is None else pairs.without(excluded[order])
+
+
+def _same_camera(truth: Embeddings, owner: Array, row: Array) -> Array | None:
+    """Whether the query and a gallery image of its label are of one camera; None where there are no cameras."""
+    if "query_camera" not in truth and "gallery_camera" not in truth:
+        return None
+    for name in ("query_camera", "gallery_camera"):
+        _need(truth, name, "The camera rule compares both sides.")
+    _, (query, gallery) = factorize(truth["query_camera"], truth["gallery_camera"])
+    return np.asarray(query[owner] == gallery[row])
+
+
+def _distance_ranks(
+    distance: Array, starts: Array, row: Array, tie: Array, itself: Array
+) -> tuple[Ranks, Array, Array]:
+    """Ranks of the wanted documents, by input order, and of the last of equals: nearer ones are counted, not sorted."""
+    rank, in_order, last = (np.zeros(len(row), dtype=np.int64) for _ in range(3))
+    tied = np.zeros(len(starts) - 1, dtype=bool)
+    for query in range(len(starts) - 1):
+        line, own = distance[query], int(itself[query])
+        for at in range(int(starts[query]), int(starts[query + 1])):
+            value = line[row[at]]
+            nearer, upto = np.count_nonzero(line < value), np.count_nonzero(line <= value)
+            first = earlier = 0
+            if upto - nearer > 1:
+                equal = np.flatnonzero(line == value)
+                equal = equal[equal != own]
+                first = int(np.count_nonzero(tie[equal] > tie[row[at]]))
+                earlier = int(np.count_nonzero(equal < row[at]))
+                tied[query] |= len(equal) > 1
+            if own >= 0:
+                nearer -= int(line[own] < value)
+                upto -= int(line[own] <= value)
+            rank[at], in_order[at], last[at] = nearer + first + 1, nearer + earlier + 1, upto
+    return Ranks(rank, rank.copy(), tied), in_order, last
 
 
 def _by_unit(starts: Array, unit: Array, rank: Array) -> tuple[Array, Array]:
@@ -130,6 +242,8 @@ class _Parts:
 
     def _ids(self, part: str) -> Array:
         sizes = {side.source: len(side[n]) for side in self.sides for n in side.columns if n.split("_")[0] == part}
+        axis = 0 if part == "query" else 1
+        sizes |= {side.source: side[DISTANCE].shape[axis] for side in self.sides if DISTANCE in side}
         if len(set(sizes.values())) > 1:
             sizes_text = " and ".join(f"{size} in {source}" for source, size in sizes.items())
             raise Incompatible(

@@ -20,6 +20,8 @@ from steelyard.tasks.rankings.sums import (
     ALL,
     Answerable,
     HitValue,
+    PlacedValue,
+    PooledValue,
     PreferenceValue,
     QueryCount,
     QueryValue,
@@ -82,7 +84,7 @@ class QueryMetric(Metric):
         if missing:
             notes.append(f"{count_text(round(missing), 'query', 'are')} not in the run, which counts as 0.")
         if tied:
-            rule = {"id": "document id, the larger first", "input": "the order of the input"}
+            rule = {"id": "document id, the larger first", "input": "the order of the input", "pooled": "one step"}
             order = rule.get(self.ties, "document id, after rounding to single precision")
             where = count_text(round(tied), "query")
             notes.append(f"In {where} judged documents share their score with others; ordered by {order}.")
@@ -162,7 +164,8 @@ class MeanAveragePrecision(AveragePrecision):
     $\mathrm{mAP@}k = \frac{1}{Q} \sum_q \mathrm{AP}_q\mathrm{@}k$
 
     The norm is that of average precision: `relevant` (R, as trec_eval), `min` (min(k, R)) or `hits` (the relevant
-    documents found). Every query counts the same, however many relevant documents it has.
+    documents found). Every query counts the same, however many relevant documents it has. `ties=pooled` takes equal
+    scores as one step, as scikit-learn and open-reid do; it needs predictions as an array `distance`.
 
     Undefined when no query has a relevant document.
 
@@ -175,6 +178,17 @@ class MeanAveragePrecision(AveragePrecision):
 
     name = "map"
     title = "Mean average precision"
+
+    ties: Literal["id", "input", "single", "pooled"] = "id"  # type: ignore[assignment]
+
+    def value(self) -> QueryValue:
+        return PooledValue(self.level) if self.ties == "pooled" else super().value()
+
+    def check(self) -> None:
+        """Check that equal scores as one step are asked for the whole list."""
+        super().check()
+        if self.ties == "pooled" and (self.k is not None or self.norm != "relevant"):
+            raise InvalidSpec(f"metric '{self}' takes the whole list", remedy="Leave k and norm out.")
 
 
 class Precision(_AtK):
@@ -257,7 +271,8 @@ class Hit(_AtK):
 
     $\mathrm{hit@}k = \frac{1}{Q} \sum_q [\,\exists\, i \le k : \mathrm{rel}_i = 1\,]$
 
-    What papers on image retrieval and re-identification call Recall@k, top-k accuracy or CMC.
+    What papers on image retrieval and re-identification call Recall@k, top-k accuracy or CMC. `spread=yes` is the share
+    of relevant documents with fewer than k wrong ones before them, open-reid's CMC without `first_match_break`.
 
     Undefined when no query has a relevant document.
 
@@ -270,10 +285,20 @@ class Hit(_AtK):
 
     name = "hit"
     title = "Hit rate"
+    aliases = ("cmc",)
     formula = "hit"
-    reference = "pytrec_eval: success; ranx: hit_rate"
+    reference = "pytrec_eval: success; ranx: hit_rate; torchreid"
 
-    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    spread: Literal["no", "yes"] | bool = "no"
+
+    def value(self) -> QueryValue:
+        if self.spread in ("yes", True):
+            return PlacedValue("spread", self.k, self.level, self.ties)
+        return super().value()
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+        if self.spread in ("yes", True):
+            return None
         return totals[self.value()], totals[self.query_count()]
 
 
@@ -367,6 +392,90 @@ class BinaryPreference(RelevantMetric):
         return PreferenceValue(self.level, self.ties)
 
 
+class InversePenalty(RelevantMetric):
+    r"""Mean inverse negative penalty: the number of relevant documents over the rank of the last one.
+
+    $\mathrm{mINP} = \frac{1}{Q} \sum_q \frac{R_q}{\max_i \mathrm{rank}_i}$
+
+    0 for a query with a relevant document that the list does not have.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Says how far one must look to find all: the hardest match decides.
+
+    Cons:
+    - One outlier of a query makes it nearly 0.
+    """
+
+    name = "minp"
+    title = "Mean inverse negative penalty"
+    reference = "fast-reid: evaluate_rank"
+
+    level: Level = 1
+
+    def value(self) -> QueryValue:
+        return PlacedValue("inverse", None, self.level, self.ties)
+
+
+class TrapezoidPrecision(RelevantMetric):
+    r"""Mean average precision with straight lines: at each hit the mean of the precision before it and at it.
+
+    $\mathrm{AP} = \frac{1}{R} \sum_j \frac{1}{2} \left( \frac{j - 1}{r_j - 1} + \frac{j}{r_j} \right)$
+
+    $r_j$ is the rank of the j-th relevant document; the precision before rank 1 is 1. The rule of the first Market-1501
+    and Oxford scripts; with `empty=zero` it divides by all queries, as those for Market-1501 do.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - The numbers of papers that use those scripts.
+
+    Cons:
+    - Lower than `map` for the same lists: not to be mixed in one table.
+    """
+
+    name = "map_trapezoid"
+    title = "Mean average precision, trapezoid"
+    reference = "Person_reID_baseline_pytorch; Revisited Oxford and Paris"
+
+    level: Level = 1
+
+    def value(self) -> QueryValue:
+        return PlacedValue("trapezoid", None, self.level, self.ties)
+
+
+class PrecisionToLast(_AtK):
+    r"""Precision at k or at the last relevant document, whichever comes first.
+
+    $\mathrm{mP@}k = \frac{1}{k'} \sum_{i \le k'} \mathrm{rel}_i, \quad k' = \min(k, r_R)$
+
+    $r_R$ is the rank of the last relevant document. The rule of Revisited Oxford and Paris.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - A query with fewer than k relevant documents can reach 1.
+
+    Cons:
+    - Its k differs from query to query.
+    """
+
+    name = "precision_to_last"
+    title = "Precision up to the last relevant"
+    reference = "Revisited Oxford and Paris"
+
+    k: int | None = 10
+
+    def value(self) -> QueryValue:
+        return PlacedValue("last", self.k, self.level, self.ties)
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At 10."""
+        return (cls(),)
+
+
 METRICS: tuple[type[Metric], ...] = (
     AveragePrecision,
     MeanAveragePrecision,
@@ -378,4 +487,7 @@ METRICS: tuple[type[Metric], ...] = (
     ReciprocalRank,
     RPrecision,
     BinaryPreference,
+    InversePenalty,
+    TrapezoidPrecision,
+    PrecisionToLast,
 )

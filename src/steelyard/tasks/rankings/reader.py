@@ -19,8 +19,9 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.counts import count_text
-from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
+from steelyard.core.embeddings import DISTANCE, DeviceEmbeddings, Embeddings
 from steelyard.core.errors import (
+    Conflict,
     EmptyInput,
     Incompatible,
     InputError,
@@ -122,14 +123,15 @@ def _problem(text: Array, source: str, side: str, kind: int, place: int, number:
 
 LARGEST = 1e100
 VECTORS = ("query", "gallery")
-TEXTS = ("query_label", "gallery_label", "query_id", "gallery_id")
+TEXTS = ("query_label", "gallery_label", "query_id", "gallery_id", "query_camera", "gallery_camera")
+ARRAYS = (*VECTORS, *TEXTS, DISTANCE)
 
 
 def is_embeddings(data: Any) -> bool:
     """Whether a mapping holds vectors, or labels of them, rather than rows of a list."""
     if not isinstance(data, Mapping):
         return False
-    if "query_label" in data:
+    if "query_label" in data or getattr(data.get(DISTANCE), "ndim", 1) == 2:
         return True
     if "query" not in data:
         return False
@@ -145,7 +147,7 @@ def is_embeddings(data: Any) -> bool:
 def read_npz(path: Path, source: str) -> Embeddings:
     """Read arrays by name from a file that numpy wrote."""
     names = array_names(str(path))
-    readable = [name for name in names if name in VECTORS + TEXTS]  # another name is refused before it is read
+    readable = [name for name in names if name in ARRAYS]  # another name is refused before it is read
     return to_embeddings(dict.fromkeys(names) | {name: numpy_file(str(path), name) for name in readable}, source)
 
 
@@ -156,14 +158,14 @@ def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
     """
     columns: dict[str, Array] = {}
     for name in map(str, data):
-        if name not in VECTORS + TEXTS:
-            raise UnknownName(
-                f"there is no array '{name}' in embeddings", where=source, remedy=nearest(name, VECTORS + TEXTS)
-            )
+        if name not in ARRAYS:
+            raise UnknownName(f"there is no array '{name}' in embeddings", where=source, remedy=nearest(name, ARRAYS))
     stay = _stay([data[name] for name in VECTORS if name in data])
     for name in VECTORS:
         if name in data:
             columns[name] = _tensor(data[name], name, source) if stay else _matrix(data[name], name, source)
+    if DISTANCE in data:
+        columns[DISTANCE] = _distances(data, source)
     for name in TEXTS:
         if name in data:
             values = to_numpy(data[name])
@@ -219,6 +221,24 @@ def _matrix(values: Any, name: str, source: str) -> Array:
     finite, near = np.isfinite(matrix), abs(matrix) <= LARGEST
     _refuse_wrong(np.asarray(finite.all(axis=1)), np.asarray(near.all(axis=1)), name, source)
     return matrix
+
+
+def _distances(data: Mapping[str, Any], source: str) -> Array:
+    """A matrix of distances, query by gallery, in the precision that it has."""
+    for name in VECTORS:
+        if name in data:
+            raise Conflict(f"there are both '{DISTANCE}' and '{name}'", where=source, remedy="Keep one of them.")
+    array = np.asarray(to_numpy(data[DISTANCE]))
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        _refuse_shape(DISTANCE, array.shape, array.dtype, source)
+    wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if len(wrong):
+        raise InvalidNumber(
+            f"a distance is not finite ({count_text(len(wrong), 'query', 'do')})",
+            where=f"{source}, array '{DISTANCE}', row {wrong[0]}",
+            remedy="Every number must be finite.",
+        )
+    return array
 
 
 def _refuse_wrong(finite: Array, near: Array, name: str, source: str) -> None:

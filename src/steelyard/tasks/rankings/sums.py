@@ -11,7 +11,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.block import SumBlock
-from steelyard.core.errors import OutOfRange
+from steelyard.core.errors import OutOfRange, Unsupported
 from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.records import LARGEST
@@ -151,6 +151,81 @@ class HitValue(QueryValue):
             return Hits(relevant, hits, precisions, first, pairs.retrieved, self.k)
 
         return FORMULAS[self.of](cache.once(("hits", self.ties, self.k, self.level), make))
+
+
+def _hit_places(pairs: RankedPairs, cache: SharedCache, level: float, ties: str) -> tuple[Array, Array, Array, Array]:
+    """Owners and ranks of relevant documents that were found, how many came before each, and relevant ones by query."""
+
+    def make() -> tuple[Array, Array, Array, Array]:
+        rank, relevant = getattr(pairs, _RANK[ties]), pairs.relevance >= float(level)
+        total = np.bincount(pairs.owner[relevant], minlength=len(pairs.units)).astype(np.float64)
+        rows = np.flatnonzero(relevant & (rank > 0))
+        rows = rows[np.lexsort((rank[rows], pairs.owner[rows]))]
+        owner = pairs.owner[rows]
+        before = np.arange(len(rows)) - np.searchsorted(owner, owner)
+        return owner, rank[rows].astype(np.float64), before.astype(np.float64), total
+
+    return cache.once(("hit places", level, ties), make)
+
+
+class PlacedValue(QueryValue):
+    """A value by the places of all relevant documents.
+
+    `inverse`: relevant documents over the rank of the last; `trapezoid`: average precision as the area under straight
+    lines; `last`: right documents among the first k, or up to the last one, over as many; `spread`: the share of
+    relevant documents with fewer than k wrong ones before them.
+    """
+
+    name = "rankings.places"
+
+    of: str
+    k: int | None
+    level: float
+    ties: str
+
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
+        owner, rank, before, total = _hit_places(pairs, cache, self.level, self.ties)
+        units, k = len(pairs.units), float(ALL if self.k is None else self.k)
+
+        def sums(values: Array) -> Floats:
+            return np.bincount(owner, weights=values, minlength=units).astype(np.float64)
+
+        hits = sums(np.ones(len(owner)))
+        last = np.zeros(units)
+        np.maximum.at(last, owner, rank)
+        if self.of == "inverse":
+            return _over(np.where(hits == total, total, 0.0), np.maximum(last, 1), total > 0)
+        if self.of == "trapezoid":
+            first = np.where(rank > 1, before / np.maximum(rank - 1, 1), 1.0)
+            return _over(sums((first + (before + 1) / rank) / 2), total, total > 0)
+        if self.of == "spread":
+            return _over(sums((rank - 1 - before < k).astype(np.float64)), total, total > 0)
+        cut = np.minimum(k, np.where(hits == total, np.maximum(last, 1), k))
+        return _over(sums((rank <= cut[owner]).astype(np.float64)), cut, total > 0)
+
+
+class PooledValue(QueryValue):
+    """Average precision with equal scores as one step."""
+
+    name = "rankings.pooled"
+
+    level: float
+
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
+        if pairs.rank_last is None:
+            raise Unsupported(
+                "ties=pooled needs to know which scores are equal, which lists do not keep",
+                remedy="Give the predictions as an array 'distance', or leave ties out.",
+            )
+        relevant = pairs.relevance >= float(self.level)
+        total = np.bincount(pairs.owner[relevant], minlength=len(pairs.units)).astype(np.float64)
+        rows = np.flatnonzero(relevant & (pairs.rank_last > 0))
+        owner, last = pairs.owner[rows].astype(np.int64), pairs.rank_last[rows].astype(np.int64)
+        size = int(last.max(initial=0)) + 2
+        places = np.sort(owner * size + last)
+        hits = np.searchsorted(places, owner * size + last, side="right") - np.searchsorted(places, owner * size)
+        sums = np.bincount(owner, weights=hits / last, minlength=len(pairs.units)).astype(np.float64)
+        return _over(sums, total, total > 0)
 
 
 class RPrecisionValue(QueryValue):

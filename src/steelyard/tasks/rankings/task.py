@@ -32,6 +32,15 @@ TRUTH = Schema(
             flags=True,
             meaning="0: judged not relevant; 1 or more: relevant; below 0: not judged",
         ),
+        Column(
+            "exclude",
+            "number",
+            required=False,
+            flags=True,
+            minimum=0,
+            maximum=1,
+            meaning="1: taken out of the list of this query before ranks are counted",
+        ),
         weight_column("query", "weight"),
     ),
 )
@@ -48,8 +57,11 @@ PREDICTION = Schema(
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> RankedPairs:
     """Find the rank of every judged document."""
     if isinstance(truth, Embeddings) and isinstance(prediction, Embeddings):
-        return embeddings.ranked_pairs(truth, prediction, policy, options)
+        return embeddings.ranked_pairs(*embeddings.without_junk(truth, prediction, options), policy, options)
     truth, prediction = embeddings.prepare(truth, prediction, options)
+    level = embeddings.landmark_level(options)
+    if level is not None:
+        truth = embeddings.landmarks(truth, level)
     return join_rankings(truth, prediction, KEY, policy, weight="sample_weight")
 
 
@@ -76,6 +88,7 @@ TASK = Task(
         "rprec",
     ),
     options=embeddings.OPTIONS,
+    spellings={"mp": "precision_to_last"},
     reader="rankings",
     policy=Policy(missing="worst", extra="skip"),
     views="steelyard.tasks.rankings.views",

@@ -1,0 +1,177 @@
+"""Re-identification and landmarks: documents that are out of a query's list, by camera, junk and level.
+
+tests/goldens/verification.json was made by the references themselves; `versions` there says which.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from support.paths import TESTS
+from support.refusal import refuses
+
+import steelyard as sy
+
+GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "verification.json").read_text(encoding="utf-8"))
+ARRAYS = {
+    "query_label": "query_id",
+    "gallery_label": "gallery_id",
+    "query_camera": "query_camera",
+    "gallery_camera": "gallery_camera",
+}
+
+
+def near(value: float) -> Any:
+    return pytest.approx(value, rel=1e-7, abs=1e-12)  # references add up in single precision
+
+
+def evaluate(golden: dict[str, Any], *metrics: str, **options: str) -> Any:
+    truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
+    predictions = {"distance": np.array(golden["distance"])}
+    return sy.evaluate("rankings", truth, predictions, metrics, confidence=None, options=options)
+
+
+def values(golden: dict[str, Any], *metrics: str, **options: str) -> list[float]:
+    report = evaluate(golden, *metrics, **options)
+    return [report[metric].value for metric in metrics]
+
+
+def untied(golden: dict[str, Any]) -> Any:
+    """Queries with a match whose matches share their distance with no other image."""
+    distance, label = np.array(golden["distance"]), np.array(golden["gallery_id"])
+    alone = []
+    for query, line in zip(golden["query_id"], distance, strict=True):
+        if (label == query).any():
+            alone.append(all((line == value).sum() == 1 for value in line[label == query]))
+    return np.array(alone)
+
+
+def test_rank_and_precision_by_query_as_the_references() -> None:
+    golden = GOLDENS["reid"]["drawn"]
+    alone = untied(golden)
+    assert alone.sum() >= 4
+    for protocol, metric, expected in (
+        ("torchreid", "map", golden["fastreid"]["ap"]),
+        ("torchreid", "minp", golden["fastreid"]["inp"]),
+        ("layumi", "map_trapezoid", golden["layumi"]["ap"]),
+    ):
+        units = evaluate(golden, metric, protocol=protocol).units()
+        own = np.array(units.values[metric])
+        own = own[~np.isnan(own)]  # the query without a match has none
+        assert own[alone] == near(np.array(expected)[alone])
+        assert own == pytest.approx(np.array(expected), abs=0.03)  # ties in the order of an unstable sort
+
+
+def test_means_that_do_not_depend_on_the_order_of_ties() -> None:
+    golden = GOLDENS["reid"]["drawn"]
+    assert values(golden, "minp", "hit@1", "hit@5", protocol="torchreid") == [
+        near(golden["fastreid"]["minp"]),
+        near(golden["torchreid"]["cmc"][0]),
+        near(golden["torchreid_cython"]["cmc"][4]),
+    ]
+    assert values(golden, "hit@1(empty=zero)", protocol="layumi") == [near(golden["layumi"]["cmc_over_all_queries"][0])]
+    assert values(golden, "map(ties=pooled)", "hit@1", protocol="open-reid") == [
+        near(golden["openreid"]["map"]),
+        near(golden["openreid"]["cmc_market"][0]),
+    ]
+    spread = [f"hit@{k}(spread=yes)" for k in (1, 3, 10)]
+    assert values(golden, *spread, protocol="open-reid") == [
+        near(golden["openreid"]["cmc_default"][k]) for k in (0, 2, 9)
+    ]
+    tied = GOLDENS["reid"]["ties"]
+    assert values(tied, "map(ties=pooled)", protocol="open-reid") == [near(tied["openreid"]["map"])]
+    mean = float(np.mean(golden["layumi"]["ap"]))
+    assert values(golden, "map_trapezoid(empty=zero)", protocol="layumi") == [pytest.approx(mean * 9 / 10, abs=0.003)]
+
+
+def test_fewer_images_left_than_the_rank_asked_for() -> None:
+    assert values(GOLDENS["reid"]["few_left"], *(f"hit@{k}" for k in range(1, 6))) == [0.0, 0.5, 0.5, 0.5, 1.0]
+
+
+def test_junk_is_out_by_default_and_vectors_agree_with_distances() -> None:
+    golden = GOLDENS["reid"]["drawn"]
+    specs = ("map", "minp", "hit@1")
+    assert values(golden, *specs) == values(golden, *specs, protocol="market1501")
+    assert values(golden, *specs)[0] > values(golden, *specs, protocol="torchreid")[0]
+    rng = np.random.default_rng(3)
+    truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
+    query, gallery = rng.normal(size=(10, 4)), rng.normal(size=(60, 4))
+    distance = np.sqrt(((query[:, None] - gallery) ** 2).sum(axis=2))
+    reports = [
+        sy.evaluate("rankings", truth, side, specs, confidence=None, options={"distance": "l2"})
+        for side in ({"query": query, "gallery": gallery}, {"distance": distance})
+    ]
+    assert reports[0].scores == reports[1].scores
+
+
+def test_excluded_documents_may_be_added_or_taken_away() -> None:
+    truth = {"query": ["q"] * 4, "doc": ["a", "b", "x", "y"], "relevance": [1, 1, 1, 0], "exclude": [0, 0, 1, 1]}
+    run = {"query": ["q"] * 5, "doc": ["x", "a", "y", "c", "b"], "score": [5, 4, 3, 2, 1]}
+    specs = ("map", "hit@1", "minp", "map_trapezoid", "precision@2", "mp@5")
+    report = sy.evaluate("rankings", truth, run, specs, confidence=None)
+    # a is first, c is second, b is third
+    expected = [(1 + 2 / 3) / 2, 1.0, 2 / 3, (1 + (1 / 2 + 2 / 3) / 2) / 2, 0.5, 2 / 3]
+    assert [report[spec].value for spec in specs] == [near(value) for value in expected]
+    less = {name: [column[i] for i in (1, 3, 4)] for name, column in run.items()}
+    again = sy.evaluate("rankings", truth, less, specs, confidence=None)
+    assert [again[spec].value for spec in specs] == [report[spec].value for spec in specs]
+
+
+def test_hit_rates_never_fall_with_k() -> None:
+    rates = values(GOLDENS["reid"]["ties"], *(f"hit@{k}" for k in (1, 2, 3, 5, 10, 30)))
+    assert rates == sorted(rates)
+
+
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_landmarks_by_level(level: str) -> None:
+    golden = GOLDENS["landmarks"]
+    truth: dict[str, list[Any]] = {"query": [], "doc": [], "relevance": []}
+    run: dict[str, list[Any]] = {"query": [], "doc": [], "score": []}
+    for place, query in enumerate(golden["queries"]):
+        for grade, kind in ((2, "easy"), (1, "hard"), (0, "junk")):
+            truth["query"] += [f"q{place}"] * len(query[kind])
+            truth["doc"] += [f"d{doc}" for doc in query[kind]]
+            truth["relevance"] += [grade] * len(query[kind])
+        run["query"] += [f"q{place}"] * len(query["ranked"])
+        run["doc"] += [f"d{doc}" for doc in query["ranked"]]
+        run["score"] += list(range(len(query["ranked"]), 0, -1))
+    specs = ("map_trapezoid", "map", "mp@1", "mp@5", "mp@10")
+    report = sy.evaluate("rankings", truth, run, specs, confidence=None, options={"protocol": f"revisited-{level}"})
+    kept = [query for query in golden["queries"] if query["ap"][level] is not None]
+    assert report["map_trapezoid"].value == near(golden["map"][level])
+    assert report["map"].value == near(float(np.mean([query["ap_without_trapezoid"][level] for query in kept])))
+    for k in ("1", "5", "10"):
+        assert report[f"mp@{k}"].value == near(float(np.mean([query["mp"][level][k] for query in kept])))
+
+
+def test_bad_input_is_refused() -> None:
+    golden = GOLDENS["reid"]["few_left"]
+    truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
+    distance = np.array(golden["distance"])
+
+    def run(side: dict[str, Any], predictions: dict[str, Any], metric: str = "map", **options: str) -> None:
+        sy.evaluate("rankings", side, predictions, [metric], confidence=None, options=options)
+
+    labels = {name: truth[name] for name in ("query_label", "gallery_label")}
+    with refuses("E-missing-key", "query_camera"):
+        run(labels, {"distance": distance}, protocol="market1501")
+    with refuses("E-missing-key", "gallery_camera"):
+        run(labels | {"query_camera": truth["query_camera"]}, {"distance": distance})
+    with refuses("E-incompatible", "4"):
+        run(truth, {"distance": distance[:, :4]})
+    with refuses("E-invalid-number", "row 1"):
+        run(truth, {"distance": np.array([[1.0, 2, 3, 4, 5], [1, np.nan, 3, 4, 5]])})
+    with refuses("E-conflict", "distance"):
+        run(truth, {"distance": distance, "query": distance})
+    with refuses("E-incompatible", "revisited-easy"):
+        run(truth, {"distance": distance}, protocol="revisited-easy")
+    lists = {"query": ["q"], "doc": ["a"], "relevance": [3]}, {"query": ["q"], "doc": ["a"], "score": [1]}
+    with refuses("E-out-of-range", "3"):
+        run(*lists, protocol="revisited-hard")
+    with refuses("E-unsupported", "distance"):
+        run(*lists, "map(ties=pooled)")
+    with refuses("E-out-of-range"):
+        run(lists[0] | {"exclude": [2]}, lists[1])
