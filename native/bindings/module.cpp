@@ -100,6 +100,9 @@ void bind(nanobind::module_& m);
 namespace streams_binding {
 void bind(nanobind::module_& m);
 }
+namespace tables_binding {
+void bind(nanobind::module_& m);
+}
 namespace texts_binding {
 void bind(nanobind::module_& m);
 }
@@ -149,6 +152,7 @@ NB_MODULE(_native, m) {
   steelyard::solid_binding::bind(m);
   steelyard::solid_files_binding::bind(m);
   steelyard::streams_binding::bind(m);
+  steelyard::tables_binding::bind(m);
   steelyard::texts_binding::bind(m);
   steelyard::tracking_binding::bind(m);
   steelyard::trec_binding::bind(m);

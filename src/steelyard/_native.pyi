@@ -739,6 +739,34 @@ class LabelStream:
     def result(self) -> float:
         """What all parts give."""
 
+def table_scan(texts: bytes, ends: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.int64]:
+    """Tables of each text, and rows, columns, cells and notes of the first."""
+
+def table_cells(text: bytes) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], bytes]:
+    """
+    Tables of a text (begin, end, rows, columns, notes, cells), their cells (row, column, rowspan, colspan, header, end of the text) and the texts of these.
+    """
+
+def table_distances(truth: bytes, truth_ends: NDArray[numpy.int64], reply: bytes, reply_ends: NDArray[numpy.int64], rules: int, structure: bool, header: bool, tokens: bool, ignore: bytes, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    Edit distance of the trees of each pair of tables, nodes of the larger one, and status.
+    """
+
+def table_grids(truth: bytes, truth_ends: NDArray[numpy.int64], reply: bytes, reply_ends: NDArray[numpy.int64], kind: int, rules: int, overlap: int, text: int, truth_boxes: NDArray[numpy.float64], truth_box_ends: NDArray[numpy.int64], reply_boxes: NDArray[numpy.float64], reply_box_ends: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    GriTS of each pair of tables: sum of similarity, its upper bound, places of both grids, and status.
+    """
+
+def table_shared_cells(truth: bytes, truth_ends: NDArray[numpy.int64], reply: bytes, reply_ends: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.int64]:
+    """
+    Cells that both tables of each pair have, cells of either, and whether their shapes are the same.
+    """
+
+def table_path(truth: bytes, reply: bytes) -> tuple[NDArray[numpy.int64], int]:
+    """
+    Edits that make one table the other (row and cell of both, -1 for none), and status.
+    """
+
 def pack_objects(array: object) -> int | tuple[NDArray[numpy.uint8], NDArray[numpy.uint64], NDArray[numpy.uint64]]:
     """
     Ids of an object array of strings: (text, place, key), or the first row that holds none.

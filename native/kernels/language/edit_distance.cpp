@@ -5,6 +5,7 @@
 #include "language/edit_distance.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -43,15 +44,40 @@ class Aligner {
     const View<std::uint32_t> a = middle.a, b = middle.b;
     if (a.empty()) return static_cast<std::int64_t>(b.size());
     places_.fill(a);
+    return to_filled(a.size(), b);
+  }
+
+  // Distances of one reference to many hypotheses: `fill` once, then `to_filled` with its size for each.
+  void fill(View<std::uint32_t> reference) { places_.fill(reference); }
+  std::int64_t to_filled(std::size_t size, View<std::uint32_t> b) {
+    if (!size) return static_cast<std::int64_t>(b.size());
     const std::size_t words = places_.words();
-    const auto last = static_cast<unsigned>((a.size() - 1) % kBits);
-    auto edits = static_cast<std::int64_t>(a.size());
+    const auto last = static_cast<unsigned>((size - 1) % kBits);
+    auto edits = static_cast<std::int64_t>(size);
     if (words == 1) return edits + short_rise<1>(b, last);
     if (words == 2) return edits + short_rise<2>(b, last);
     if (words == 3) return edits + short_rise<3>(b, last);
     column_.assign(words, BitColumn{});
     for (std::uint32_t symbol : b) edits += next(places_.of(symbol), column_.data(), column_.data(), last);
     return edits;
+  }
+
+  // The longest common subsequence with what was filled (Hyyro 2004): a bit that falls is a symbol more.
+  std::int64_t common_with_filled(View<std::uint32_t> b) {
+    const std::size_t words = places_.words();
+    rows_.assign(words, ~std::uint64_t{0});
+    for (std::uint32_t symbol : b) {
+      const std::uint64_t* match = places_.of(symbol);
+      std::uint64_t carry = 0;
+      for (std::size_t w = 0; w < words; ++w) {
+        const std::uint64_t v = rows_[w], u = v & match[w], sum = v + u, all = sum + carry;
+        carry = (sum < v) | (all < sum);
+        rows_[w] = all | (v - u);
+      }
+    }
+    std::int64_t common = 0;
+    for (std::uint64_t v : rows_) common += std::popcount(~v);
+    return common;
   }
 
   // Calls `visit(edit, place in the reference, place in the hypothesis)` from the end; gives how many are kept
@@ -135,6 +161,7 @@ class Aligner {
 
   Places places_;
   std::vector<BitColumn> column_, columns_, kept_;
+  std::vector<std::uint64_t> rows_;
 };
 
 template <typename Body>
@@ -150,6 +177,27 @@ void for_rows(std::size_t rows, std::size_t threads, const Body& body) {
 void edit_distances(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out) {
   for_rows(reference.end.size(), threads,
            [&](Aligner& aligner, std::size_t i) { out[i] = aligner.distance(reference.row(i), hypothesis.row(i)); });
+}
+
+void edit_table(const Symbols& reference, const Symbols& hypothesis, std::int32_t* out) {
+  Aligner aligner;
+  for (std::size_t i = 0; i < reference.end.size(); ++i) {
+    const auto row = reference.row(i);
+    aligner.fill(row);
+    for (std::size_t j = 0; j < hypothesis.end.size(); ++j) {
+      *out++ = static_cast<std::int32_t>(aligner.to_filled(row.size(), hypothesis.row(j)));
+    }
+  }
+}
+
+void common_table(const Symbols& reference, const Symbols& hypothesis, std::int32_t* out) {
+  Aligner aligner;
+  for (std::size_t i = 0; i < reference.end.size(); ++i) {
+    aligner.fill(reference.row(i));
+    for (std::size_t j = 0; j < hypothesis.end.size(); ++j) {
+      *out++ = static_cast<std::int32_t>(aligner.common_with_filled(hypothesis.row(j)));
+    }
+  }
 }
 
 void edit_counts(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out) {

@@ -27,6 +27,11 @@ enum Edit : int { kKept, kSubstituted, kDeleted, kInserted, kEdits };
 // The least number of edits for each pair of rows.
 void edit_distances(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out);
 
+// The same for each row of the one with each of the other: out[hypotheses * i + j]; and the longest common
+// subsequences.
+void edit_table(const Symbols& reference, const Symbols& hypothesis, std::int32_t* out);
+void common_table(const Symbols& reference, const Symbols& hypothesis, std::int32_t* out);
+
 // How many symbols are kept, substituted, deleted and inserted, for each pair of rows: out[kEdits * i + edit].
 //
 // Of the alignments with the least edits it is this one: what both begin with and then what both end with is kept. From

@@ -11,8 +11,8 @@ from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.tables.sums import CellSum, GritsSum, Inline, Overlap, Tables, TableSum, TedsSum, Text
-from steelyard.tasks.tables.trees import Rules
+from steelyard.tasks.tables.sums import CellSum, GritsSum, Tables, TableSum, TedsSum
+from steelyard.tasks.tables.trees import Inline, Overlap, Rules, Text
 
 TABLES = Tables()
 PARTS = ("f", "precision", "recall", "bound")
@@ -38,13 +38,17 @@ class MeanOfTables(Metric):
         return ratio(totals[self.table_sum()][:, self.column()], totals[TABLES][:, 0])
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Tables without a reply, and replies without a table, which score 0."""
-        every, lost, bare = (int(value) for value in totals[TABLES][0])
+        """Tables without a reply, and replies without a table, which score 0; and replies that are cut off."""
+        every, lost, bare, cut, large = (int(value) for value in totals[TABLES][0])
         notes = []
         if lost:
-            notes.append(f"{share_text(lost, every, 'table', 'have')} no reply and score 0.")
+            notes.append(f"{share_text(lost, every, 'table', 'have')} no reply: score 0.")
         if bare:
-            notes.append(f"{share_text(bare, every, 'reply', 'hold')} no table and score 0.")
+            notes.append(f"{share_text(bare, every, 'reply', 'hold')} no table: score 0.")
+        if large:
+            notes.append(f"{share_text(large, every, 'reply', 'are')} too large to compare: score 0.")
+        if cut:
+            notes.append(f"{share_text(cut, every, 'reply', 'have')} no </table> and are read to the end.")
         return tuple(notes)
 
 
@@ -99,6 +103,20 @@ class Teds(MeanOfTables):
 
     def table_sum(self) -> TableSum:
         return TedsSum(self.structure, self.rules, self.header, self.inline, self.ignore)
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        if self.rules == "clean":
+            return super().notes(totals)
+        every = int(totals[TABLES][0, 0])
+        unseen, unread = (int(value) for value in totals[self.table_sum()][0, 1:])
+        notes = []
+        if unseen and self.rules == "pubtabnet":
+            share = share_text(unseen, every, "table", "are")
+            notes.append(f"{share} not right inside <html><body> on both sides: score 0, as in the published code.")
+        if unread:
+            share = share_text(unread, every, "table", "have")
+            notes.append(f"{share} a span that is not a number: score 0; the published code stops.")
+        return (*notes, *super().notes(totals))
 
 
 class TedsStruct(Teds):
@@ -197,6 +215,37 @@ class GritsCon(MeanOfTables):
         return GritsSum("con", self.rules, "hull", self.text)
 
 
+class GritsLoc(MeanOfTables):
+    r"""GriTS of location: how alike the grids of two tables are by the boxes of their cells.
+
+    $f(a, b) = \frac{|a \cap b|}{|\mathrm{hull}(a, b)|}$
+
+    This is the similarity of two boxes; `overlap=union` divides by the union. The rest is as in `grits_top`. Both sides
+    need `boxes`. A place without a box is like none.
+
+    Undefined when there is no table.
+
+    Pros:
+    - Says whether cells are found where they are, whatever is read in them.
+
+    Cons:
+    - Boxes around the text and boxes up to the lines are different, though neither is wrong.
+    """
+
+    name = "grits_loc"
+    title = "GriTS, location"
+    reference = "table-transformer 16d124f"
+
+    overlap: Overlap = "hull"
+    part: Literal["f", "precision", "recall", "bound"] = "f"
+
+    def column(self) -> int:
+        return PARTS.index(self.part)
+
+    def table_sum(self) -> TableSum:
+        return GritsSum("loc", "clean", self.overlap, "lcs")
+
+
 def _check_rules(name: str, rules: str) -> None:
     if rules == "pubtabnet":
         raise InvalidSpec(
@@ -263,4 +312,4 @@ class Shape(MeanOfTables):
         return totals[CellSum()][:, 4], totals[TABLES][:, 0]
 
 
-METRICS = (Teds, TedsStruct, GritsTop, GritsCon, CellF1, Shape)
+METRICS = (Teds, TedsStruct, GritsTop, GritsCon, GritsLoc, CellF1, Shape)

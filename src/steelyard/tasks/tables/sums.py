@@ -1,22 +1,30 @@
-"""What is kept of tables: the score of each, added up over the tables of a unit."""
+"""What is kept of tables: the scores of each, added up over the tables of a unit."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
-from typing import Literal
 
 import numpy as np
 
 from steelyard.core.block import SumBlock
+from steelyard.core.errors import TooLarge
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum
 from steelyard.tasks.tables.data import TablePairs
-from steelyard.tasks.tables.trees import Rules, grits_con, grits_top, parse_tables, teds
-
-Inline = Literal["drop", "tokens"]
-Overlap = Literal["hull", "union"]
-Text = Literal["lcs", "difflib"]
+from steelyard.tasks.tables.trees import (
+    MOST_COMPARED,
+    NO_BOXES,
+    OVERSIZE,
+    STATUS,
+    Inline,
+    Kind,
+    Overlap,
+    Rules,
+    Text,
+    grid_scores,
+    shared_cells,
+    tree_scores,
+)
 
 
 class TableSum(Sum):
@@ -33,19 +41,20 @@ class TableSum(Sum):
 
 
 class Tables(TableSum):
-    """Tables, those without a reply, and those whose reply holds no table."""
+    """Tables: all, those without a reply, whose reply holds no table, one that is cut off, and one too large."""
 
     name = "tables.count"
 
     def of_tables(self, pairs: TablePairs, cache: SharedCache) -> Array:
-        replies = pairs.texts()[1]
         lost = pairs.prediction_row < 0
-        bare = np.array([not parse_tables(text) for text in replies], dtype=bool) & ~lost
-        return np.stack([np.ones(len(lost)), lost, bare], axis=1)
+        scanned = np.zeros((len(lost), 5), dtype=np.int64)
+        scanned[~lost] = pairs.scanned[pairs.prediction_row[~lost]]
+        bare = (scanned[:, 0] == 0) & ~lost
+        return np.stack([np.ones(len(lost)), lost, bare, scanned[:, 4] & 1 > 0, scanned[:, 4] & OVERSIZE > 0], axis=1)
 
 
 class TedsSum(TableSum):
-    """TEDS of each table."""
+    """TEDS of each table, and whether the rules find a table in neither or one text, or a span that is not a number."""
 
     name = "tables.teds"
 
@@ -56,23 +65,15 @@ class TedsSum(TableSum):
     ignore: str = ""
 
     def of_tables(self, pairs: TablePairs, cache: SharedCache) -> Array:
-        ignore = tuple(self.ignore.split("/")) if self.ignore else ()
-        return np.array(
-            [
-                [
-                    teds(
-                        truth,
-                        reply,
-                        rules=self.rules,
-                        structure=self.structure,
-                        header=self.header,
-                        inline=self.inline,
-                        ignore=ignore,
-                    )
-                ]
-                for truth, reply in zip(*pairs.texts(), strict=True)
-            ]
-        ).reshape(-1, 1)
+        scores, status = tree_scores(
+            *pairs.texts(),
+            rules=self.rules,
+            structure=self.structure,
+            header=self.header,
+            inline=self.inline,
+            ignore=self.ignore,
+        )
+        return np.stack([scores, status == STATUS.index("no table"), status == STATUS.index("unreadable span")], axis=1)
 
 
 class GritsSum(TableSum):
@@ -80,39 +81,40 @@ class GritsSum(TableSum):
 
     name = "tables.grits"
 
-    kind: Literal["top", "con"]
+    kind: Kind
     rules: Rules = "clean"
     overlap: Overlap = "hull"
     text: Text = "lcs"
 
     def of_tables(self, pairs: TablePairs, cache: SharedCache) -> Array:
-        rows = []
-        for truth, reply in zip(*pairs.texts(), strict=True):
-            if self.kind == "top":
-                score = grits_top(truth, reply, rules=self.rules, overlap=self.overlap)
-            else:
-                score = grits_con(truth, reply, rules=self.rules, text=self.text)
-            rows.append([score.f, score.precision, score.recall, score.bound])
-        return np.array(rows).reshape(-1, 4)
+        own, other = pairs.boxes() if self.kind == "loc" else (NO_BOXES, NO_BOXES)
+        scores, status = grid_scores(
+            *pairs.texts(),
+            self.kind,
+            rules=self.rules,
+            overlap=self.overlap,
+            text=self.text,
+            truth_boxes=own,
+            reply_boxes=other,
+        )
+        large = np.flatnonzero(status == STATUS.index("too large")) if self.text == "difflib" else ()
+        for place in large:
+            row = int(pairs.prediction_row[place])
+            if not pairs.scanned[row, 4] & OVERSIZE:
+                raise TooLarge(
+                    f"a cell of '{pairs.truth_column('table')[place]}' has more than {MOST_COMPARED:,} characters",
+                    where=pairs.truth.place(int(pairs.truth_row[place])),
+                    remedy="Use text=lcs, which takes any number.",
+                )
+        return scores
 
 
 class CellSum(TableSum):
-    """Cells of each table that both sides have, true cells, score cells, F1, and whether the shape is right."""
+    """Cells of each table that both sides have, true cells, found cells, F1, and whether the shape is right."""
 
     name = "tables.cells"
 
     def of_tables(self, pairs: TablePairs, cache: SharedCache) -> Array:
-        rows = []
-        for texts in zip(*pairs.texts(), strict=True):
-            first = [next(iter(parse_tables(text)), None) for text in texts]
-            truth, reply = first
-            assert truth is not None
-            cells = [
-                Counter((c.row, c.column, c.rowspan, c.colspan, c.text) for c in table.cells) if table else Counter()
-                for table in first
-            ]
-            both = (cells[0] & cells[1]).total()
-            sizes = [cell.total() for cell in cells]
-            shape = reply is not None and (truth.rows, truth.columns) == (reply.rows, reply.columns)
-            rows.append([both, *sizes, 2 * both / max(sum(sizes), 1), shape])
-        return np.array(rows, dtype=float).reshape(-1, 5)
+        counts = shared_cells(*pairs.texts()).astype(np.float64)
+        f1 = 2 * counts[:, 0] / np.maximum(counts[:, 1] + counts[:, 2], 1)
+        return np.column_stack([counts[:, :3], f1, counts[:, 3]])

@@ -6,9 +6,18 @@ Metrics
 
 from __future__ import annotations
 
+from steelyard.core.metadata import Metadata
 from steelyard.core.task import Policy, Task
 from steelyard.tasks.tables.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.tasks.tables.metrics import METRICS
+
+DEFAULTS = ("teds", "teds_struct", "grits_top", "grits_con", "shape")
+
+
+def defaults_for(metadata: Metadata) -> tuple[str, ...]:
+    """What a report shows: boxes are compared where both sides have them."""
+    return (*DEFAULTS[:4], "grits_loc", "shape") if "boxes" in metadata.holds else DEFAULTS
+
 
 TASK = Task(
     name="tables",
@@ -19,7 +28,8 @@ TASK = Task(
     prediction=PREDICTION,
     join=join,
     metrics=METRICS,
-    defaults=("teds", "teds_struct", "grits_top", "grits_con", "shape"),
+    defaults=DEFAULTS,
+    defaults_for=defaults_for,
     options=OPTIONS,
     policy=Policy(missing="worst"),
 )
