@@ -48,6 +48,9 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "rankings.above": ("count_above",),
     "rankings.texts": ("pack_integers", "pack_objects", "pack_offsets", "pack_runs", "text_runs"),
     "rankings.trec": ("read_trec",),
+    "tables.kernels": (
+        "table_cells", "table_distances", "table_grids", "table_path", "table_scan", "table_shared_cells",
+    ),
     "captions.entries": (
         "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",
         "snowball_stem", "tree_tuples",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 from steelyard.testing import Drawn
@@ -56,18 +58,28 @@ def html(rows: Rows) -> str:
     return f"<html><body><table>{inside}</table></body></html>"
 
 
+def boxes(rng: np.random.Generator, rows: Rows) -> str:
+    """A box for each cell, as JSON."""
+    corners = [(10 * c, 10 * r) for r, row in enumerate(rows) for c in range(len(row))]
+    return json.dumps([[x, y, x + 8 + int(rng.integers(0, 3)), y + 8] for x, y in corners])
+
+
 def draw_tables(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Tables of up to four rows and columns; one reply in ten holds no table."""
-    truth: Data = {name: [] for name in ("table", "html", "kind", "sample_weight")}
-    predicted: Data = {"table": [], "html": []}
+    truth: Data = {name: [] for name in ("table", "html", "boxes", "kind", "sample_weight")}
+    predicted: Data = {"table": [], "html": [], "boxes": []}
     for unit in range(units):
         name = f"t{unit}"
         rows = draw_rows(rng, int(rng.integers(1, 5)), int(rng.integers(1, 5)))
-        for key, value in zip(truth, (name, html(rows), "abc"[unit % 3], 1 + hash_of(name) % 3), strict=True):
+        values = (name, html(rows), boxes(rng, rows), "abc"[unit % 3], 1 + hash_of(name) % 3)
+        for key, value in zip(truth, values, strict=True):
             truth[key].append(value)
+        reply = changed_rows(rng, rows)
+        bare = rng.random() < 0.1
         predicted["table"].append(name)
-        predicted["html"].append("a list" if rng.random() < 0.1 else html(changed_rows(rng, rows)))
+        predicted["html"].append("a list" if bare else html(reply))
+        predicted["boxes"].append("[]" if bare else boxes(rng, reply))
     return truth, predicted
 
 
-DRAWN = {"tables": Drawn(draw_tables, same_columns("table", "html"), unit="table", weight="sample_weight")}
+DRAWN = {"tables": Drawn(draw_tables, same_columns("table", "html", "boxes"), unit="table", weight="sample_weight")}

@@ -20,7 +20,8 @@ constexpr std::uint32_t kNoText = ~std::uint32_t{0};
 struct Tree {
   std::vector<std::uint32_t> label, text;
   std::vector<std::int32_t> left, root;  // leftmost leaves; nodes whose subtree is a subproblem of its own
-  std::size_t size = 0;                  // elements that are counted
+  std::vector<std::int32_t> parent;
+  std::size_t size = 0;  // elements that are counted
   Distinct texts;
 
   std::size_t nodes() const { return label.size(); }
@@ -33,6 +34,13 @@ struct Tree {
     return left.back();
   }
   void finish() {
+    parent.assign(nodes(), -1);
+    for (std::size_t i = 0; i < nodes(); ++i) {  // children end where the next one begins, before their parent
+      for (auto child = static_cast<std::int32_t>(i) - 1; child >= left[i];
+           child = left[static_cast<std::size_t>(child)] - 1) {
+        parent[static_cast<std::size_t>(child)] = static_cast<std::int32_t>(i);
+      }
+    }
     std::vector<std::int32_t> last(nodes(), -1);
     for (std::size_t i = 0; i < nodes(); ++i) last[static_cast<std::size_t>(left[i])] = static_cast<std::int32_t>(i);
     for (std::size_t i = 0; i < nodes(); ++i) {
@@ -190,17 +198,11 @@ class Matching {
   }
 
   double distance() {
+    match_leaves();
     for (std::int32_t i : a_.root) {
+      if (left(a_, i) == i) continue;
       for (std::int32_t j : b_.root) {
-        if (left(a_, i) == i) {
-          double least = 1.0;
-          for (std::int32_t y = left(b_, j); y <= j; ++y) keep_leaf(least, rename(i, y), b_, y, j, tree(i, y));
-        } else if (left(b_, j) == j) {
-          double least = 1.0;
-          for (std::int32_t x = left(a_, i); x <= i; ++x) keep_leaf(least, rename(x, j), a_, x, i, tree(x, j));
-        } else {
-          fill(i, j, true);
-        }
+        if (left(b_, j) != j) fill(i, j, true);
       }
     }
     return tree_.back();
@@ -259,11 +261,27 @@ class Matching {
     return costs_[a_.text[i] * b_.texts.size() + b_.text[j]];
   }
 
-  // A leaf becomes the node of a subtree that is most like it, and the others are inserted.
-  static void keep_leaf(double& least, double cost, const Tree& other, std::int32_t node, std::int32_t root,
-                        double& out) {
-    least = std::min(least, cost);
-    if (left(other, node) == left(other, root)) out = static_cast<double>(node - left(other, root)) + least;
+  // Distances of leaves to subtrees: a leaf becomes the node that is most like it, and the others are inserted. The
+  // least cost of a subtree is the least of its node and of its children's subtrees; these lie before it.
+  void match_leaves() {
+    const auto high = static_cast<std::int32_t>(a_.nodes()), wide = static_cast<std::int32_t>(b_.nodes());
+    std::fill_n(forest_.begin(), a_.nodes() * (wide_ + 1), 1.0);
+    for (std::int32_t x = 0; x < high; ++x) {
+      double* least = &forest(static_cast<std::size_t>(x), 0);
+      double* known = &tree(x, 0);
+      const bool leaf = left(a_, x) == x;
+      const std::int32_t above = a_.parent[static_cast<std::size_t>(x)];
+      for (std::int32_t y = 0; y < wide; ++y) {
+        if (!leaf && left(b_, y) != y) continue;
+        least[y] = std::min(least[y], rename(x, y));
+        known[y] = static_cast<double>(leaf ? y - left(b_, y) : x - left(a_, x)) + least[y];
+        const std::int32_t over = b_.parent[static_cast<std::size_t>(y)];
+        if (leaf && over >= 0) least[over] = std::min(least[over], least[y]);
+      }
+      if (above < 0) continue;
+      double* next = &forest(static_cast<std::size_t>(above), 0);
+      for (std::int32_t y = 0; y < wide; ++y) next[y] = std::min(next[y], least[y]);
+    }
   }
 
   // Distances of all beginnings of two subtrees; those of subtrees within them are known, or kept where `keep` says so.
@@ -279,16 +297,25 @@ class Matching {
       const bool whole = left(a_, x) == low;
       const double* cut = &forest(static_cast<std::size_t>(left(a_, x) - low), 0);
       double* known = &tree(x, 0);
-      for (std::size_t q = 1; q <= wide; ++q) {
-        const auto y = side + static_cast<std::int32_t>(q) - 1;
-        double cost = std::min(above[q], row[q - 1]) + 1.0;
-        if (whole && left(b_, y) == side) {
-          cost = std::min(cost, above[q - 1] + rename(x, y));
-          if (keep) known[y] = cost;
-        } else {
-          cost = std::min(cost, cut[left(b_, y) - side] + known[y]);
+      const std::int32_t* leaf = b_.left.data() + side;
+      known += side;
+      double before = row[0];
+      if (!whole) {
+        for (std::size_t q = 0; q < wide; ++q) {
+          const double paired = cut[leaf[q] - side] + known[q];
+          row[q + 1] = before = std::min(std::min(above[q + 1], before) + 1.0, paired);
         }
-        row[q] = cost;
+        continue;
+      }
+      for (std::size_t q = 0; q < wide; ++q) {
+        double cost = std::min(above[q + 1], before) + 1.0;
+        if (leaf[q] == side) {
+          cost = std::min(cost, above[q] + rename(x, side + static_cast<std::int32_t>(q)));
+          if (keep) known[q] = cost;
+        } else {
+          cost = std::min(cost, cut[leaf[q] - side] + known[q]);
+        }
+        row[q + 1] = before = cost;
       }
     }
   }

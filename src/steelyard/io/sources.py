@@ -37,6 +37,7 @@ READERS = {
     "solid": "steelyard.tasks.boxes3d.reader",
     "grounding": "steelyard.tasks.grounding.reader",
     "documents": "steelyard.tasks.documents.reader",
+    "tables": "steelyard.tasks.tables.reader",
     "anomalies": "steelyard.tasks.anomalies.reader",
     "distributions": "steelyard.tasks.distributions.reader",
 }

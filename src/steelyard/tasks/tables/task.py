@@ -31,5 +31,6 @@ TASK = Task(
     defaults=DEFAULTS,
     defaults_for=defaults_for,
     options=OPTIONS,
+    reader="tables",
     policy=Policy(missing="worst"),
 )
