@@ -51,11 +51,11 @@ def kernels(rng: random.Random) -> None:
         raise AssertionError("a count is negative")
     for rules in (0, 1):
         settings = (rules, rng.random() < 0.3, rng.random() < 0.3, rng.random() < 0.3, rng.choice([b"", b"b", b"b//i"]))
-        found = _native.table_distances(*truth, *reply, *settings, 1)
-        if not np.array_equal(found, _native.table_distances(*truth, *reply, *settings, 3)):
+        measured = _native.table_distances(*truth, *reply, *settings, 1)
+        if not np.array_equal(measured, _native.table_distances(*truth, *reply, *settings, 3)):
             raise AssertionError("the number of threads changed a distance")
         back = _native.table_distances(*reply, *truth, *settings, 1)
-        if not np.allclose(found[:, :2], back[:, :2], atol=1e-9):
+        if not np.allclose(measured[:, :2], back[:, :2], atol=1e-9):
             raise AssertionError("the distance is not symmetric")
         if _native.table_distances(*truth, *truth, *settings, 1)[:, 0].any():
             raise AssertionError("a table is not like itself")

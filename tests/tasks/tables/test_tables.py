@@ -114,9 +114,11 @@ def test_whole_results_of_goldens() -> None:
     truth = {"table": names, "html": [CASES[name]["truth"] for name in names]}
     reply = {"table": names, "html": [CASES[name]["prediction"] for name in names]}
     settings = {"options": {"several": "first"}}
-    found = scores(truth, reply, "teds(rules=pubtabnet)", "teds(rules=pubtabnet, ignore=b)", "teds(rules=omnidocbench)", **settings)  # fmt: skip
+    values = scores(
+        truth, reply, "teds(rules=pubtabnet)", "teds(rules=pubtabnet, ignore=b)", "teds(rules=omnidocbench)", **settings
+    )
     keys = ("IBM TEDS", "IBM TEDS, ignore b", "OmniDocBench TEDS")
-    assert found == pytest.approx([np.mean([CASES[name][key] for name in names]) for key in keys], abs=1e-12)
+    assert values == pytest.approx([np.mean([CASES[name][key] for name in names]) for key in keys], abs=1e-12)
     structure = scores(truth, reply, "teds_struct(rules=pubtabnet)", **settings)
     assert structure == pytest.approx([np.mean([CASES[name]["IBM TEDS, structure"] for name in names])], abs=1e-12)
     whole = [name for name in CASES if isinstance(CASES[name]["GriTS"], dict)]
@@ -156,12 +158,36 @@ def test_transposing_both_keeps_grits() -> None:
     rng = np.random.default_rng(8)
     for _ in range(20):
         grids = [rng.choice(["a", "ab", "b", ""], (int(rng.integers(1, 5)), int(rng.integers(1, 5)))) for _ in range(2)]
-        plain, turned = ([html([[(str(t), 1, 1) for t in row] for row in g]) for g in gs] for gs in (grids, [g.T for g in grids]))  # fmt: skip
+        plain, turned = (
+            [html([[(str(t), 1, 1) for t in row] for row in g]) for g in gs] for gs in (grids, [g.T for g in grids])
+        )
         first, second = grits_con(*plain), grits_con(*turned)
         assert (first.f, first.bound) == pytest.approx((second.f, second.bound), abs=1e-12)
 
 
-PIECES = ("<b>", "</b>", "<br>", "<td>", "</td>", "<th colspan='2'>", "<tr>", "</tr>", "<thead>", "<p>", "&amp;", "&nbsp;x", "<td rowspan=2>", "<td colspan=zz>", "<!-- c -->", "<", "<caption>c</caption>", "<li>", "<script>a<b</script>", "&#65;", "<table>")  # fmt: skip
+PIECES = (
+    "<b>",
+    "</b>",
+    "<br>",
+    "<td>",
+    "</td>",
+    "<th colspan='2'>",
+    "<tr>",
+    "</tr>",
+    "<thead>",
+    "<p>",
+    "&amp;",
+    "&nbsp;x",
+    "<td rowspan=2>",
+    "<td colspan=zz>",
+    "<!-- c -->",
+    "<",
+    "<caption>c</caption>",
+    "<li>",
+    "<script>a<b</script>",
+    "&#65;",
+    "<table>",
+)
 
 
 def test_the_native_core_is_the_definition() -> None:
@@ -176,7 +202,10 @@ def test_the_native_core_is_the_definition() -> None:
                 text = text[:at] + str(rng.choice(PIECES)) + text[at:]
             pair.append(text)
         truth, reply = pair
-        cells = [[tuple(c.__dict__.values()) for t in read(reply) for c in t.cells] for read in (parse_tables, reference.parse_tables)]  # fmt: skip
+        cells = [
+            [tuple(c.__dict__.values()) for t in read(reply) for c in t.cells]
+            for read in (parse_tables, reference.parse_tables)
+        ]
         assert cells[0] == cells[1]
         for settings in ({}, {"header": True}, {"inline": "tokens"}, {"structure": True}):
             assert teds(truth, reply, **settings) == pytest.approx(reference.teds(truth, reply, **settings), abs=1e-12)  # type: ignore[arg-type]
@@ -198,20 +227,43 @@ def test_replies_that_are_none_score_zero_and_are_counted() -> None:
 
 
 def test_bare_tables_are_named_under_the_published_rules() -> None:
-    report = sy.evaluate("tables", side(f"<table>{TWO}</table>"), side(f"<table>{TWO}</table>"), ["teds(rules=pubtabnet)"], confidence=None)  # fmt: skip
+    report = sy.evaluate(
+        "tables",
+        side(f"<table>{TWO}</table>"),
+        side(f"<table>{TWO}</table>"),
+        ["teds(rules=pubtabnet)"],
+        confidence=None,
+    )
     assert report["teds(rules=pubtabnet)"].value == 0.0
     assert "<html><body>" in " ".join(report["teds(rules=pubtabnet)"].notes)
 
 
 def test_pubtabnet_lines_and_replies_by_name(tmp_path: Path) -> None:
-    tokens = ["<thead>", "<tr>", "<td", ' colspan="2"', ">", "</td>", "</tr>", "</thead>", "<tbody>", "<tr>", "<td>", "</td>", "<td>", "</td>", "</tr>", "</tbody>"]  # fmt: skip
+    tokens = [
+        "<thead>",
+        "<tr>",
+        "<td",
+        ' colspan="2"',
+        ">",
+        "</td>",
+        "</tr>",
+        "</thead>",
+        "<tbody>",
+        "<tr>",
+        "<td>",
+        "</td>",
+        "<td>",
+        "</td>",
+        "</tr>",
+        "</tbody>",
+    ]
     cells = [{"tokens": ["<b>", "h", "</b>"], "bbox": [0, 0, 2, 1]}, {"tokens": ["a", "&"]}, {"tokens": []}]
     entry = {"filename": "x.png", "split": "val", "imgid": 1, "html": {"structure": {"tokens": tokens}, "cells": cells}}
     (tmp_path / "truth.jsonl").write_text(json.dumps(entry) + "\n")
     (tmp_path / "reply.json").write_text(json.dumps({"x": "<table><tr><td colspan=2>h<tr><td>a&amp;<td></table>"}))
     assert scores(str(tmp_path / "truth.jsonl"), str(tmp_path / "reply.json"), "teds", "shape") == [1.0, 1.0]
-    found = scores(str(tmp_path / "truth.jsonl"), str(tmp_path / "truth.jsonl"), "grits_loc")
-    assert found == pytest.approx([2 / 4])  # of four places two have a box
+    values = scores(str(tmp_path / "truth.jsonl"), str(tmp_path / "truth.jsonl"), "grits_loc")
+    assert values == pytest.approx([2 / 4])  # of four places two have a box
 
 
 def test_a_folder_of_html(tmp_path: Path) -> None:
@@ -229,14 +281,28 @@ def test_cells_and_annotations_of_pubtables(tmp_path: Path) -> None:
     ]
     (tmp_path / "cells").mkdir()
     (tmp_path / "cells" / "t.json").write_text(json.dumps(cells))
-    boxes = [("table row", 0, 0, 20, 10), ("table row", 0, 10, 20, 20), ("table column", 0, 0, 10, 20), ("table column", 10, 0, 20, 20), ("table spanning cell", 0, 0, 20, 10), ("table column header", 0, 0, 20, 10)]  # fmt: skip
-    objects = "".join(f"<object><name>{n}</name><bndbox><xmin>{a}</xmin><ymin>{b}</ymin><xmax>{c}</xmax><ymax>{d}</ymax></bndbox></object>" for n, a, b, c, d in boxes)  # fmt: skip
-    words = [{"bbox": [9, 4, 11, 6], "text": "h"}, {"bbox": [4, 14, 6, 16], "text": "a"}, {"bbox": [14, 14, 16, 16], "text": "b"}]  # fmt: skip
+    boxes = [
+        ("table row", 0, 0, 20, 10),
+        ("table row", 0, 10, 20, 20),
+        ("table column", 0, 0, 10, 20),
+        ("table column", 10, 0, 20, 20),
+        ("table spanning cell", 0, 0, 20, 10),
+        ("table column header", 0, 0, 20, 10),
+    ]
+    objects = "".join(
+        f"<object><name>{n}</name><bndbox><xmin>{a}</xmin><ymin>{b}</ymin><xmax>{c}</xmax><ymax>{d}</ymax></bndbox></object>"
+        for n, a, b, c, d in boxes
+    )
+    words = [
+        {"bbox": [9, 4, 11, 6], "text": "h"},
+        {"bbox": [4, 14, 6, 16], "text": "a"},
+        {"bbox": [14, 14, 16, 16], "text": "b"},
+    ]
     (tmp_path / "voc").mkdir()
     (tmp_path / "voc" / "t.xml").write_text(f"<annotation>{objects}</annotation>")
     (tmp_path / "voc" / "t_words.json").write_text(json.dumps(words))
-    found = scores(str(tmp_path / "voc"), str(tmp_path / "cells"), "teds", "grits_loc", "cell_f1", "teds(header=true)")
-    assert found == [1.0, 1.0, 1.0, 1.0]
+    values = scores(str(tmp_path / "voc"), str(tmp_path / "cells"), "teds", "grits_loc", "cell_f1", "teds(header=true)")
+    assert values == [1.0, 1.0, 1.0, 1.0]
 
 
 def test_bad_truths_and_replies_are_refused() -> None:
