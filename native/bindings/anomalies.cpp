@@ -1,4 +1,5 @@
 // Bindings of packed scores: checks, arrays and the interpreter's lock.
+#include "anomalies/lzw.hpp"
 #include "anomalies/scores.hpp"
 
 #include <nanobind/stl/string.h>
@@ -80,11 +81,23 @@ Out<double> count(In1<std::uint8_t> packed, In2<std::int64_t> places, In1<double
   return result;
 }
 
+nb::bytes unpack_lzw(nb::bytes packed, std::size_t count) {
+  const View<std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(packed.c_str()), packed.size()};
+  Bytes out;
+  {
+    nb::gil_scoped_release release;
+    out = anomalies::unpack_lzw(bytes, count);
+  }
+  return nb::bytes(reinterpret_cast<const char*>(out.data()), out.size());
+}
+
 }  // namespace
 
 void bind(nb::module_& m) {
   m.def("pack_scores", &pack, nb::arg("scores").noconvert(), nb::arg("skip").noconvert(),
         "Scores sorted, counted and packed, without those that are skipped.");
+  m.def("unpack_lzw", &unpack_lzw, nb::arg("packed"), nb::arg("count"),
+        "At most so many bytes that LZW packed, as TIFF files have it.");
   m.def("unpack_scores", &unpack, nb::arg("packed").noconvert(),
         "The distinct scores that were packed, rising, and how often each occurs.");
   m.def("count_scores", &count, nb::arg("packed").noconvert(), nb::arg("places").noconvert(),

@@ -17,6 +17,9 @@ def simd() -> str:
 def pack_scores(scores: NDArray[numpy.generic], skip: NDArray[numpy.uint8]) -> bytes:
     """Scores sorted, counted and packed, without those that are skipped."""
 
+def unpack_lzw(packed: bytes, count: int) -> bytes:
+    """At most so many bytes that LZW packed, as TIFF files have it."""
+
 def unpack_scores(packed: NDArray[numpy.uint8]) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
     """
     The distinct scores that were packed, rising, and how often each occurs.

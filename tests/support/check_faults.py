@@ -350,6 +350,17 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "one logit": (put(1, "logit", lambda d: d[1]["logit"] * 0 - 4.6), "constant-logits", "warning"),
         "the truth": (put(1, "value", lambda d: d[0]["value"].copy()), "copies-of-truth", "warning"),
     },
+    "anomalies": {
+        "similarities": (put(1, "map", lambda d: maps(lambda m: 1 - m)(d[1]["map"])), "scores-reversed", "warning"),
+        "own scale": (
+            put(1, "map", lambda d: maps(lambda m: (m - m.min()) / (m.max() - m.min()))(d[1]["map"])),
+            "self-scaled-maps", "warning",
+        ),
+        "distances": (put(1, "map", lambda d: maps(lambda m: m * 64)(d[1]["map"])), "sigmoid-ties", "note"),
+        "one score": (put(1, "map", lambda d: maps(lambda m: m * 0 + m.max())(d[1]["map"])), "constant-maps", "warning"),
+        "blurred": (put(0, "mask", lambda d: maps(lambda m: m * (1 + np.arange(m.shape[1]) % 3).astype("u1"))(d[0]["mask"])), "blurred-masks", "warning"),
+        "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "maps-refused", "error"),
+    },
     "segmentation": {
         "one off": (put(1, "map", lambda d: maps(lambda m: m + 1)(d[1]["map"])), "labels-shifted", "error"),
         "void": (put(0, "map", lambda d: maps(rim)(d[0]["map"])), "void-counted", "warning"),

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard import _native
 from steelyard.core.counts import count_text
-from steelyard.core.errors import EmptyInput, InvalidFile, ShapeMismatch, UnreadableFile
+from steelyard.core.errors import EmptyInput, InputError, InvalidFile, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import Frozen
 from steelyard.core.opening import check_declared
 from steelyard.maps.volume import DAMAGED, check_size
@@ -178,18 +179,32 @@ def _grid(page: _Page, data: bytes) -> Array:
         if bits == 1:
             flat = np.frombuffer(raw, np.uint8).reshape(lines, line)
             values = np.unpackbits(flat, axis=1)[:, :across, np.newaxis]
+        elif page.one(_PREDICTOR, 1) == 3:
+            values = _sum_byte_planes(raw, (lines, across, samples), dtype)
         else:
             values = np.frombuffer(raw, dtype).reshape(lines, across, samples)
         if page.one(_PREDICTOR, 1) == 2:
-            values = np.add.accumulate(values, axis=1, dtype=grid.dtype)
+            whole = np.dtype(f"{page.order}u{dtype.itemsize}")  # differences are of bits, also those of floats
+            values = np.add.accumulate(values.view(whole), axis=1, dtype=whole.newbyteorder("=")).view(grid.dtype)
         tile_area = grid[top : top + lines, left : left + across]
         tile_area[...] = values[: tile_area.shape[0], : tile_area.shape[1]]
     return grid[:, :, 0] if samples == 1 else grid
 
 
+def _sum_byte_planes(raw: bytes, shape: tuple[int, int, int], dtype: np.dtype[Any]) -> Array:
+    """Floating-point numbers whose bytes stand in planes, the highest first, each byte as its step along the line."""
+    lines, across, samples = shape
+    steps = np.frombuffer(raw, np.uint8).reshape(lines, dtype.itemsize * across, samples)
+    planes = np.add.accumulate(steps, axis=1, dtype=np.uint8).reshape(lines, dtype.itemsize, across * samples)
+    values: Array = np.ascontiguousarray(planes.transpose(0, 2, 1)).view(dtype.newbyteorder(">"))
+    return values.reshape(shape)
+
+
 def _parts(page: _Page, data: bytes, tiled: bool, count: int) -> Iterator[bytes]:
     """The strips or tiles, as they are packed."""
-    if page.one(_PREDICTOR, 1) not in (1, 2) or (page.one(_PREDICTOR, 1) == 2 and _dtype(page).kind == "f"):
+    predictor = page.one(_PREDICTOR, 1)
+    fits = {1: True, 2: page.one(_BITS, 1) > 1, 3: _dtype(page).kind == "f"}
+    if not fits.get(predictor, False):
         raise InvalidFile(f"has predictor {page.one(_PREDICTOR, 1)}", where=page.source, remedy="Write it without one.")
     if page.one(_FILL, 1) != 1:
         raise InvalidFile("has the bits of a byte reversed", where=page.source, remedy="Write FillOrder 1.")
@@ -212,7 +227,7 @@ def _unpack_part(page: _Page, part: bytes, count: int) -> bytes:
         elif compression in _DEFLATE:
             result = zlib.decompressobj().decompress(part, count)
         elif compression == _LZW:
-            result = _lzw(part, count)
+            result = _native.unpack_lzw(part, count)
         elif compression == _PACK_BITS:
             result = _pack_bits(part, count)
         elif compression in _LOSSY:
@@ -220,7 +235,9 @@ def _unpack_part(page: _Page, part: bytes, count: int) -> bytes:
         else:
             name = _NAMES.get(compression, str(compression))
             raise InvalidFile(f"is packed with {name}", where=page.source, remedy="Write it with deflate, LZW or none.")
-    except (zlib.error, IndexError):
+    except (zlib.error, IndexError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise UnreadableFile("cannot be unpacked", where=page.source, remedy=DAMAGED) from None
     if len(result) < count:
         raise InvalidFile("ends before its pixels do", where=page.source, remedy=DAMAGED)
@@ -239,40 +256,6 @@ def _pack_bits(part: bytes, count: int) -> bytes:
             at += 2
         else:
             at += 1
-    return bytes(result[:count])
-
-
-def _lzw(part: bytes, count: int) -> bytes:
-    """LZW as TIFF has it: the first bit is the highest, and codes grow one code early."""
-    clear, end = 256, 257
-    table: list[bytes] = []
-    start = [bytes([value]) for value in range(256)] + [b"", b""]
-    result, held, bits, width = bytearray(), 0, 0, 9
-    before = b""
-    for byte in part:
-        held, bits = (held << 8 | byte) & 0xFFFFFF, bits + 8
-        if bits < width:
-            continue
-        bits -= width
-        code = held >> bits & (1 << width) - 1
-        if code == end or len(result) >= count:
-            break
-        if code == clear:
-            table, width, before = start.copy(), 9, b""
-            continue
-        if not before:
-            before = start[code]  # an IndexError where no code may stand yet
-            result += before
-            table = table or start.copy()
-            continue
-        text = table[code] if code < len(table) else before + before[:1]
-        if code > len(table):
-            raise IndexError
-        if len(table) < 4096:
-            table.append(before + text[:1])
-        result += text
-        before = text
-        width = min(12, (len(table) + 1).bit_length())
     return bytes(result[:count])
 
 

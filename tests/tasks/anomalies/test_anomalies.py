@@ -17,6 +17,7 @@ from PIL import Image
 from support.paths import TESTS
 
 import steelyard as sy
+from steelyard.tasks.anomalies.data import open_scores
 
 GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "anomalies.json").read_text(encoding="utf-8"))
 CASES = GOLDENS["cases"]
@@ -320,3 +321,37 @@ def write_scores(path: Path, grid: Any) -> None:
     else:
         Image.fromarray(grid.astype(np.uint16)).save(path)
     assert os.path.exists(path)
+
+
+@pytest.mark.parametrize("factor", ["1", "16", "64", "256"])
+def test_the_sigmoid_of_torchmetrics_is_explained(factor: str) -> None:
+    """The same maps times a factor: ours stay, and what torchmetrics prints for them is its own output."""
+    case, expected = CASES["drawn"], GOLDENS["scaled_scores"][factor]
+    data = sides(case["maps"], case["masks"], float(factor))
+    report = sy.evaluate("anomalies", *data, ["pixel_auroc"], confidence=None, explain=["torchmetrics", "anomalib"])
+    ours, theirs = case["sklearn"]["pixel"], (expected["torchmetrics_auroc"], expected["torchmetrics_ap"])
+    torchmetrics, anomalib = report.explanations
+    assert [torchmetrics.ours["AUROC"], torchmetrics.ours["AP"]] == [
+        approx(ours["auroc"], 1e-12),
+        approx(ours["ap"], 1e-12),
+    ]
+    assert (torchmetrics.theirs["AUROC"], torchmetrics.theirs["AP"]) == (
+        approx(theirs[0], 2e-6),
+        approx(theirs[1], 2e-6),
+    )
+    assert anomalib.theirs["AUROC"] == torchmetrics.theirs["AUROC"]
+    assert anomalib.theirs["AUPRO"] == approx(expected["anomalib_aupro_2.7.0"], 1e-6)
+
+
+@pytest.mark.parametrize("packing", ["raw", "tiff_adobe_deflate", "tiff_lzw", "packbits"])
+@pytest.mark.parametrize("predictor", [1, 2, 3])
+def test_tiffs_of_every_packing_are_read(tmp_path: Path, packing: str, predictor: int) -> None:
+    """Deflate, LZW, PackBits and none, with each predictor that fits: the values that Pillow wrote."""
+    grid = np.random.default_rng(3).normal(size=(37, 53)) * 20 + 100
+    for dtype in (np.float32, np.uint8, np.uint16):
+        scores = grid.astype(dtype)
+        if predictor > 1 and (packing in ("raw", "packbits") or (predictor == 3) != (dtype is np.float32)):
+            continue
+        path = tmp_path / f"{np.dtype(dtype).name}.tiff"
+        Image.fromarray(scores).save(path, compression=packing, tiffinfo={317: predictor} if predictor > 1 else {})
+        assert np.array_equal(open_scores(str(path), "here"), scores)

@@ -106,22 +106,20 @@ def fixed_threshold_area(curve_points: tuple[Floats, Floats], limit: float) -> f
     return area / limit
 
 
-def log_area(overlap: Floats, at: Floats, above: Floats, low: float, high: float, whole: float) -> Floats:
-    """The area under recall over the logarithm of the false positive rate from `low` to `high`, divided by `whole`.
+def log_gain(at: Floats, above: Floats, low: float, high: float) -> Floats:
+    """What recall of 1 at each score adds to the area over the logarithm of the false positive rate.
 
-    `overlap` (rows, scores) is the recall that each score adds; `at` and `above` are the rates at and above the score.
-    Between them recall rises along a straight line; from a rate of 0 it rises at once.
+    `at` and `above` are the rates at and above the score: between them recall rises along a straight line, and from a
+    rate of 0 at once.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         end = np.log(at)
         start = np.where(above > 0, np.log(above), end)
         first, last = np.log(low), np.log(high)
-        # The ramp from 0 at `start` to 1 at `end`, integrated from `first` to `last`.
         width = end - start
         a, b = np.clip(start, first, last), np.clip(end, first, last)
         rising = np.where(width > 0, ((b - start) ** 2 - (a - start) ** 2) / (2 * np.where(width > 0, width, 1.0)), 0.0)
-        gain = np.where(at > 0, rising + (last - b), last - first)
-    return np.asarray((overlap * gain).sum(axis=1) / whole)
+        return np.where(at > 0, rising + (last - b), last - first)
 
 
 def bin_edges(curve: Curve, many: int) -> Array:

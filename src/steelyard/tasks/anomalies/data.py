@@ -204,7 +204,7 @@ class AnomalyPairs(Pairs):
             )
         if stated and ("map" not in self.truth or not len(self.truth["map"][row])):
             return True
-        mask, _ = self._open_mask(row)
+        mask, _ = self.open_mask(row)
         return bool(mask is not None and mask.any())
 
     def _stated(self, row: int) -> bool | None:
@@ -248,7 +248,7 @@ class AnomalyPairs(Pairs):
         if not self.defective[pair]:
             size = self._good_size(row)
             return Picture(self._fit(scores, size, where, row) if size is not None else scores, None, [])
-        mask, channels = self._open_mask(row)
+        mask, channels = self.open_mask(row)
         if mask is None:
             raise MissingData(
                 f"image '{self.truth['image'][row]}' is defective and has no mask",
@@ -275,7 +275,7 @@ class AnomalyPairs(Pairs):
         """The size of a good image: that of its mask, or where maps are enlarged that of its file or of other masks."""
         if "map" in self.truth and len(self.truth["map"][row]):
             value = self.truth["map"][row]
-            return self._open_mask(row)[0].shape if not str(value).endswith(os.sep) else None  # type: ignore[union-attr]
+            return self.open_mask(row)[0].shape if not str(value).endswith(os.sep) else None  # type: ignore[union-attr]
         if self.options.of("resize") == "no":
             return None
         file = self.truth.other.get("file")
@@ -288,7 +288,7 @@ class AnomalyPairs(Pairs):
             for other in range(len(self.truth)):
                 same = "object" not in self.truth or str(self.truth["object"][other]) == name
                 if same and "map" in self.truth and len(self.truth["map"][other]):
-                    mask = self._open_mask(other)[0]
+                    mask = self.open_mask(other)[0]
                     sizes[name] = None if mask is None else mask.shape
                     break
         size: tuple[int, ...] | None = sizes[name]
@@ -309,7 +309,7 @@ class AnomalyPairs(Pairs):
         )
         raise ShapeMismatch(f"is {text}", where=where, remedy=remedy)
 
-    def _open_mask(self, row: int) -> tuple[Array | None, list[Part]]:
+    def open_mask(self, row: int) -> tuple[Array | None, list[Part]]:
         """The mask of a row of the truth as zeros and ones, and its channels where it has them."""
         value = self.truth["map"][row] if "map" in self.truth else b""
         if not len(value):

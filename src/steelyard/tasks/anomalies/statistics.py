@@ -271,7 +271,7 @@ class Pixels:
     def _entries(self, regions: Sequence[tuple[int, int, int, int]]) -> Entries:
         columns: list[list[Array]] = [[] for _ in range(6)]
         for number, (unit, first, last, saturation) in enumerate(regions):
-            score, count = _unpack(self.data[first:last])
+            score, count = unpack_set(self.data[first:last])
             size = int(count.sum())
             pixels_at = np.cumsum(count[::-1])[::-1]  # pixels at or above each score
             reached = np.minimum(pixels_at / max(1, saturation), 1.0)
@@ -288,7 +288,7 @@ class Pixels:
         alone = ~self.has_union[self.entries.unit]
         units, scores, counts = [self.entries.unit[alone]], [self.entries.score[alone]], [self.entries.count[alone]]
         for unit, first, last in unions:
-            score, count = _unpack(self.data[first:last])
+            score, count = unpack_set(self.data[first:last])
             units.append(np.full(len(score), unit))
             scores.append(score)
             counts.append(count)
@@ -328,7 +328,8 @@ def _header(data: Array, first: int, last: int) -> tuple[dict[str, Any], int]:
     return header, at
 
 
-def _unpack(packed: Array) -> tuple[Floats, Array]:
+def unpack_set(packed: Array) -> tuple[Floats, Array]:
+    """The distinct scores of a packed set, rising, and how often each occurs."""
     try:
         return _native.unpack_scores(np.ascontiguousarray(packed))
     except ValueError:
@@ -497,7 +498,7 @@ class PixelFigure(RankingReader):
     def _rows(self, pixels: Pixels, units: Array, weights: Weights) -> Floats:
         """The figure of many rows of weights. In bins, and where a tool is copied, moved by what the bins change."""
         if self.figure in ("pro", "seg_f1", "seg_iou"):
-            table = self._at_threshold(pixels, units)
+            table = self.counts_at(pixels, units)
             rows = np.concatenate([block[:, units] @ table for block in weights.blocks()])
             return self._of_counts(rows)
         grid = grid_of(pixels, units, self.saturated)
@@ -543,7 +544,7 @@ class PixelFigure(RankingReader):
     def _point(self, pixels: Pixels, units: Array, row: Floats) -> float:
         """The figure under one row of weights, at every score."""
         if self.figure in ("pro", "seg_f1", "seg_iou"):
-            return float(self._of_counts((row @ self._at_threshold(pixels, units))[np.newaxis])[0])
+            return float(self._of_counts((row @ self.counts_at(pixels, units))[np.newaxis])[0])
         if self.figure == "bound":
             return self._bound(pixels, units)
         if self.like == "mvtec3d":
@@ -575,8 +576,8 @@ class PixelFigure(RankingReader):
             with np.errstate(divide="ignore", invalid="ignore"):
                 above = curve.above / curve.normal[:, None]
                 at = (curve.above + curve.tie) / curve.normal[:, None]
-                recall = curve.positive / curve.regions[:, None]
-                value = curves.log_area(recall, at, above, low, high, float(np.log(self.limit / self.low)))
+                gain = curves.log_gain(at, above, low, high) / np.log(self.limit / self.low)
+                value = (curve.positive * gain).sum(axis=1) / curve.regions
             return np.where((curve.normal > 0) & (curve.regions > 0), value, np.nan)
         value = curves.region_area(curve, self.limit)
         if self.like == "anomalib2.3":  # where every region was lost, it gives 0
@@ -609,7 +610,7 @@ class PixelFigure(RankingReader):
         good = units[pixels.good[units] & (row > 0) & (pixels.normal[units] > 0)]
         if not len(good):
             return None
-        sets = [_unpack(pixels.data[a:b]) for a, b in pixels.places[good].tolist()]
+        sets = [unpack_set(pixels.data[a:b]) for a, b in pixels.places[good].tolist()]
         score = np.concatenate([s for s, _ in sets])
         share = np.concatenate([count / count.sum() / len(good) for _, count in sets])
         distinct, place = np.unique(score, return_inverse=True)
@@ -622,7 +623,7 @@ class PixelFigure(RankingReader):
         used = units[(row > 0) & (self._normal_factor(pixels, units) > 0)]
         entries, inside = pixels.entries, np.isin(pixels.entries.unit, units[row > 0])
         regions = len(np.unique(entries.region[inside]))
-        sets = [_unpack(pixels.data[a:b]) for a, b in pixels.places[used].tolist()]
+        sets = [unpack_set(pixels.data[a:b]) for a, b in pixels.places[used].tolist()]
         if not sets or not regions:
             return float("nan")
         score, count = (np.concatenate([one[i] for one in sets]) for i in range(2))
@@ -640,7 +641,7 @@ class PixelFigure(RankingReader):
         x = np.append(1.0, 1.0 - (place + 1) / normal)[::-1]
         return curves.fixed_threshold_area((x, np.append(1.0, above)[::-1]), self.limit)
 
-    def _at_threshold(self, pixels: Pixels, units: Array) -> Floats:
+    def counts_at(self, pixels: Pixels, units: Array) -> Floats:
         """Of each unit at one threshold: hits, false alarms, defective pixels, summed overlap, regions."""
         entries, many = pixels.entries, len(pixels.there)
         false = count_sets(pixels.data, pixels.places[units], np.array([self.threshold]), None)[:, 0, 0]
@@ -682,7 +683,7 @@ class ImageFigure(RankingReader):
     figure: str
 
     def read(self, block: RowsBlock, weights: Weights, metadata: Metadata) -> Floats:
-        unit, objects, score, defective = _image_rows(block)
+        unit, objects, score, defective = image_rows(block)
         names = sorted(set(objects.tolist()))
         values = np.full((weights.rows, max(1, len(names))), np.nan)
         if weights.role is Role.UNITS:  # one image alone is good or defective, never both
@@ -713,7 +714,7 @@ class ImageFigure(RankingReader):
         return threshold if self.figure == "f1_threshold" else value
 
 
-def _image_rows(block: RowsBlock) -> tuple[Array, Array, Floats, Array]:
+def image_rows(block: RowsBlock) -> tuple[Array, Array, Floats, Array]:
     """Unit, object, score and whether it is defective, of each image."""
     units, objects, scores, defective = [], [], [], []
     start = 0

@@ -37,4 +37,6 @@ TASK = Task(
     defaults_for=defaults_for,
     reader="anomalies",
     options=OPTIONS,
+    views="steelyard.tasks.anomalies.views",
+    checks="steelyard.tasks.anomalies.checks",
 )
