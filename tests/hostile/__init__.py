@@ -5,6 +5,7 @@ import os
 from hostile import (
     commands,
     detections,
+    files_anomalies,
     files_cells,
     files_coco,
     files_distributions,
@@ -35,7 +36,11 @@ TABLES = (
     files_cells,
     files_formats,
     files_maps,
+<<<<<<< HEAD
     files_distributions,
+=======
+    files_anomalies,
+>>>>>>> f03e6eac (Add checks, pictures, explanations and hostile rows of anomalies)
     files_grounding,
     files_nutrients,
     files_volumes,

@@ -17,6 +17,7 @@ from PIL import Image
 from support.paths import TESTS
 
 import steelyard as sy
+from steelyard.tasks.anomalies import statistics
 from steelyard.tasks.anomalies.data import open_scores
 
 GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "anomalies.json").read_text(encoding="utf-8"))
@@ -355,3 +356,28 @@ def test_tiffs_of_every_packing_are_read(tmp_path: Path, packing: str, predictor
         path = tmp_path / f"{np.dtype(dtype).name}.tiff"
         Image.fromarray(scores).save(path, compression=packing, tiffinfo={317: predictor} if predictor > 1 else {})
         assert np.array_equal(open_scores(str(path), "here"), scores)
+
+
+def test_draws_in_bins_stay_near_the_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more distinct scores than draws are exact for: within the bound that the note states, and around the value."""
+    rng = np.random.default_rng(5)
+    masks = [np.zeros((40, 50), dtype=np.uint8) for _ in range(12)]
+    for number, mask in enumerate(masks[4:]):
+        mask[5:22, 4 + number : 30] = 1
+        mask[30:38, 30:45] = number % 2
+    maps = [rng.normal(0.3, 0.1, mask.shape) + 0.12 * mask * rng.uniform(0.4, 1.6) for mask in masks]
+    names = [f"i{number:02d}" for number in range(len(maps))]
+    truth, predictions = {"image": names, "mask": masks}, {"image": names, "map": maps}
+    specs = ["aupro@0.3", "aupro@0.05", "pixel_auroc", "pixel_ap", "pixel_f1_max", "aupimo(low=0.001, high=0.1)"]
+
+    def report() -> Any:
+        return sy.evaluate("anomalies", truth, predictions, specs, draws=200)
+
+    binned = report()
+    assert any("1,024 bins" in note for note in binned["aupro@0.3"].notes)
+    monkeypatch.setattr(statistics, "EXACT", 10**6)
+    exact = report()
+    for spec in specs:
+        assert binned[spec].value == exact[spec].value
+        for a, b in zip(binned[spec].interval, exact[spec].interval, strict=True):
+            assert a == pytest.approx(b, abs=1e-3)

@@ -77,8 +77,8 @@ def _looks(data: CheckData) -> Looks:
             except InputError as error:
                 looks = Looks((), str(error))
         data.read["looks"] = looks
-    looks = data.read["looks"]
-    return looks
+    seen_looks: Looks = data.read["looks"]
+    return seen_looks
 
 
 @CHECKS.add("maps-refused", "error", "evaluation refuses the maps or masks", "See the example.", quick=False)
@@ -113,8 +113,8 @@ def reversed_scores(data: CheckData) -> Problem | None:
     if min(defective.sum(), (~defective).sum()) < 5:
         return None
     good = np.sort(score[~defective])
-    below = np.searchsorted(good, score[defective], "left") + np.searchsorted(good, score[defective], "right")
-    area = float(np.mean(below) / 2 / len(good))
+    lower = np.searchsorted(good, score[defective], "left") + np.searchsorted(good, score[defective], "right")
+    area = float(np.mean(lower) / 2 / len(good))
     if area >= 0.4:
         return None
     return Problem(f"The AUROC of images is {area:.2f}: good images score higher.", int(defective.sum()), len(score))

@@ -119,7 +119,8 @@ def log_gain(at: Floats, above: Floats, low: float, high: float) -> Floats:
         width = end - start
         a, b = np.clip(start, first, last), np.clip(end, first, last)
         rising = np.where(width > 0, ((b - start) ** 2 - (a - start) ** 2) / (2 * np.where(width > 0, width, 1.0)), 0.0)
-        return np.where(at > 0, rising + (last - b), last - first)
+        gain: Floats = np.where(at > 0, rising + (last - b), last - first)
+    return gain
 
 
 def bin_edges(curve: Curve, many: int) -> Array:

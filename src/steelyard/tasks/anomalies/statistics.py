@@ -344,7 +344,7 @@ def count_sets(data: Array, places: Array, thresholds: Floats, weights: Floats |
     """Scores at or above, and above, rising thresholds: (sets, 2, thresholds), or (2, thresholds) under weights."""
     each = weights is None
     ones = np.ones(len(places)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    places = np.ascontiguousarray(places, dtype=np.int64)
+    places, thresholds = np.ascontiguousarray(places, dtype=np.int64), np.ascontiguousarray(thresholds)
     try:
         counts: Floats = _native.count_scores(np.asarray(data), places, thresholds, ones, each)
     except ValueError:
@@ -577,8 +577,8 @@ class PixelFigure(RankingReader):
                 above = curve.above / curve.normal[:, None]
                 at = (curve.above + curve.tie) / curve.normal[:, None]
                 gain = curves.log_gain(at, above, low, high) / np.log(self.limit / self.low)
-                value = (curve.positive * gain).sum(axis=1) / curve.regions
-            return np.where((curve.normal > 0) & (curve.regions > 0), value, np.nan)
+                mean = np.asarray((curve.positive * gain).sum(axis=1) / curve.regions)
+            return np.where((curve.normal > 0) & (curve.regions > 0), mean, np.nan)
         value = curves.region_area(curve, self.limit)
         if self.like == "anomalib2.3":  # where every region was lost, it gives 0
             value = np.where((curve.regions == 0) & (curve.normal > 0), 0.0, value)

@@ -197,7 +197,8 @@ def region_overlaps(pixels: Pixels, thresholds: Mapping[str, float]) -> tuple[Fl
     cut = np.array([thresholds.get(name, np.inf) for name in pixels.objects])
     hits = entries.overlap * (entries.score >= cut[entries.unit])
     overlap = np.bincount(entries.region, weights=hits, minlength=many)
-    return overlap, np.bincount(entries.region, weights=entries.count, minlength=many)
+    sizes = np.bincount(entries.region, weights=entries.count, minlength=many)
+    return np.asarray(overlap, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
 
 
 # Figures
@@ -536,7 +537,7 @@ def _anomalib(pairs: AnomalyPairs) -> Explanation:
         Step(
             "scores outside 0 to 1", "as they are", "through a sigmoid",
             "AUROC and AUPR are built on torchmetrics, which applies a sigmoid in single precision as soon as one "
-            "score lies outside 0 to 1. The pipeline of anomalib scales scores first; the metric classes do not.", equal,
+            "score lies outside 0 to 1. Its pipeline scales scores first, the metric classes do not.", equal,
         ),
     )  # fmt: skip
     theirs = {**plain, "AUPRO": full["AUPRO"], "AUROC": equal["AUROC"], "AUPR": equal["AUPR"]}
@@ -599,5 +600,5 @@ def _squashed(pixels: Pixels, units: Array, score: Floats, count: Array) -> curv
     sums = np.append(0.0, np.cumsum(many[order]))
     at = sums[-1] - sums[np.searchsorted(press(normal)[order], distinct, "left")]
     above = sums[-1] - sums[np.searchsorted(press(normal)[order], distinct, "right")]
-    rows = [values[::-1][np.newaxis].astype(np.float64) for values in (positive, positive, at - above, above)]
-    return curves.Curve(distinct[::-1], *rows, np.array([sums[-1]]), np.array([positive.sum()]))
+    hits, tie, over = (values[::-1][np.newaxis].astype(np.float64) for values in (positive, at - above, above))
+    return curves.Curve(distinct[::-1], hits, hits, tie, over, np.array([sums[-1]]), np.array([positive.sum()]))
