@@ -36,11 +36,8 @@ TABLES = (
     files_cells,
     files_formats,
     files_maps,
-<<<<<<< HEAD
     files_distributions,
-=======
     files_anomalies,
->>>>>>> f03e6eac (Add checks, pictures, explanations and hostile rows of anomalies)
     files_grounding,
     files_nutrients,
     files_volumes,

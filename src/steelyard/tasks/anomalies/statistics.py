@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from steelyard.tasks.anomalies import curves
 from steelyard.tasks.anomalies.curves import Curve
 from steelyard.tasks.anomalies.data import AnomalyPairs, Picture
 
+T = TypeVar("T")
 SPOOL = 256 << 20  # bytes of packed scores in memory
 AT_ONCE = 32  # images between two writes
 EXACT = 2048  # distinct scores of defective pixels up to which draws are exact
@@ -206,6 +207,7 @@ def pack_image(picture: Picture, need: Regions, pairs: AnomalyPairs, pair: int) 
         "pixels": sizes,
         "saturation": saturations,
         "union": bool(union),
+        "normal": int(scores.size - np.count_nonzero(skip)),
     }
     text = json.dumps(header).encode()
     return len(text).to_bytes(4, "little") + text + b"".join(sets)
@@ -232,10 +234,12 @@ class Pixels:
         first = np.concatenate([table.begin[:-1] + s for table, s in zip(tables, starts, strict=False)])[block.index]
         last = np.concatenate([table.begin[1:] + s for table, s in zip(tables, starts, strict=False)])[block.index]
         self.data, units = data, len(block.index)
+        self._cache: dict[Any, Any] = {}
         self.objects: list[str] = [""] * units
         self.groups: list[str] = [""] * units
         self.there = last > first
         self.good = np.zeros(units, dtype=bool)
+        self.normal: Floats = np.zeros(units)
         self.places = np.zeros((units, 2), dtype=np.int64)
         regions: list[tuple[int, int, int, int]] = []
         unions: list[tuple[int, int, int]] = []
@@ -244,7 +248,7 @@ class Pixels:
             try:
                 header, at = _header(data, int(first[unit]), int(last[unit]))
                 self.objects[unit], self.groups[unit] = str(header["object"]), str(header["group"])
-                self.good[unit] = bool(header["good"])
+                self.good[unit], self.normal[unit] = bool(header["good"]), int(header["normal"])
                 ends = at + np.cumsum([0, *map(int, header["sets"])])
                 if ends[-1] != last[unit] or (np.diff(ends) <= 0).any():
                     raise ValueError
@@ -256,17 +260,9 @@ class Pixels:
                     unions.append((unit, int(ends[-2]), int(ends[-1])))
             except (ValueError, KeyError, TypeError, IndexError, OverflowError):
                 raise _damaged() from None
-        self.normal = self._sizes(self.places)
         self.entries = self._entries(regions)
         self.region_unit = np.array([unit for unit, _, _, _ in regions], dtype=np.int64)
         self.union = self._union(unions)
-
-    def _sizes(self, places: Array) -> Floats:
-        low = np.array([-np.inf])
-        counts = count_sets(self.data, places[self.there], low, None)
-        sizes = np.zeros(len(places))
-        sizes[self.there] = counts[:, 0, 0]
-        return sizes
 
     def _entries(self, regions: Sequence[tuple[int, int, int, int]]) -> Entries:
         columns: list[list[Array]] = [[] for _ in range(6)]
@@ -293,6 +289,13 @@ class Pixels:
             scores.append(score)
             counts.append(count)
         return np.concatenate(units), np.concatenate(scores), np.concatenate(counts)
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What several figures read, made once."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        value: T = self._cache[key]
+        return value
 
     def members(self, by_group: bool = False) -> dict[tuple[str, str], Array]:
         """The units of each object, or of each group of defects of an object with all its good images."""
@@ -379,8 +382,13 @@ class Grid(Frozen):
 
 def _distinct(pixels: Pixels, units: Array) -> Floats:
     """The distinct scores of defective pixels of some units, rising."""
-    inside = np.isin(pixels.union[0], units)
-    return np.unique(pixels.union[1][inside])
+
+    def make() -> Floats:
+        wanted = np.zeros(len(pixels.there), dtype=bool)
+        wanted[units] = True
+        return np.unique(pixels.union[1][wanted[pixels.union[0]]])
+
+    return pixels.once(("distinct", units.tobytes()), make)
 
 
 def _by_score(pixels: Pixels, units: Array, places: Floats, saturated: bool) -> tuple[tuple[Array, ...], ...]:
@@ -402,6 +410,13 @@ def _by_score(pixels: Pixels, units: Array, places: Floats, saturated: bool) -> 
 
 def whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: Floats, saturated: bool) -> Curve:
     """The curve at every distinct score of defective pixels, under one row of weights of the units."""
+    if len(units) == 1:  # one image alone is looked at once
+        return _whole_curve(pixels, units, weights, normal_weights, saturated)
+    key = ("curve", units.tobytes(), weights.tobytes(), normal_weights.tobytes(), saturated)
+    return pixels.once(key, lambda: _whole_curve(pixels, units, weights, normal_weights, saturated))
+
+
+def _whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: Floats, saturated: bool) -> Curve:
     score = _distinct(pixels, units)
     counts = count_sets(pixels.data, pixels.places[units], score, normal_weights)
     overlap, positive = (
@@ -426,17 +441,24 @@ def whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: F
 
 def grid_of(pixels: Pixels, units: Array, saturated: bool) -> Grid:
     """Counts of each unit at every score of defective pixels, or where those are many, in bins of scores."""
-    key = ("grid", units.tobytes(), saturated)
-    cache: dict[Any, Any] = pixels.__dict__
-    if key in cache:
-        grid: Grid = cache[key]
-        return grid
+    return pixels.once(("grid", units.tobytes(), saturated), lambda: _make_grid(pixels, units, saturated))
+
+
+def _bin_scores(pixels: Pixels, units: Array, saturated: bool) -> Array:
+    """Places in the falling distinct scores of defective pixels at which bins end."""
+
+    def make() -> Array:
+        ones = np.ones(len(units))
+        return curves.bin_edges(whole_curve(pixels, units, ones, ones, saturated), KNOTS)
+
+    return pixels.once(("edges", units.tobytes(), saturated), make)
+
+
+def _make_grid(pixels: Pixels, units: Array, saturated: bool) -> Grid:
     score = _distinct(pixels, units)
     bins = len(score) > EXACT
     if bins:
-        ones = np.ones(len(units))
-        edges = curves.bin_edges(whole_curve(pixels, units, ones, ones, saturated), KNOTS)
-        score = score[::-1][edges][::-1]
+        score = score[::-1][_bin_scores(pixels, units, saturated)][::-1]
     counts = count_sets(pixels.data, pixels.places[units], score, None)
     at, above = counts[:, 0, ::-1], counts[:, 1, ::-1]
     if bins:
@@ -450,12 +472,10 @@ def grid_of(pixels: Pixels, units: Array, saturated: bool) -> Grid:
         return np.ascontiguousarray(flat.reshape(len(units), len(score))[:, ::-1])
 
     regions = np.bincount(pixels.region_unit, minlength=len(pixels.there))[units].astype(np.float64)
-    fresh = Grid(
+    return Grid(
         units, score[::-1], falling(overlap), falling(positive), at - above, np.ascontiguousarray(above),
         pixels.normal[units], regions,
     )  # fmt: skip
-    cache[key] = fresh
-    return fresh
 
 
 class PixelFigure(RankingReader):
@@ -589,17 +609,21 @@ class PixelFigure(RankingReader):
         moved = self.like == "mvtec3d" or (self.like == "anomalib" and self.figure == "aupimo")
         if not moved and len(_distinct(pixels, units)) <= EXACT:
             return 0.0
-        ones = np.ones((1, len(units)))
-        value = self._point(pixels, units, ones[0]) - float(self._evaluate(self._curve(pixels, grid, ones))[0])
-        return 0.0 if np.isnan(value) else value
+
+        def make() -> float:
+            ones = np.ones((1, len(units)))
+            value = self._point(pixels, units, ones[0]) - float(self._evaluate(self._curve(pixels, grid, ones))[0])
+            return 0.0 if np.isnan(value) else value
+
+        return pixels.once(("shift", self, units.tobytes()), make)
 
     def _bound(self, pixels: Pixels, units: Array) -> float:
         """By how much a draw in bins can be off; nan where draws are exact."""
         if len(_distinct(pixels, units)) <= EXACT:
             return float("nan")
-        grid = grid_of(pixels, units, self.saturated)
-        ones = np.ones((1, len(units)))
-        curve = grid.curve(ones, ones * self._normal_factor(pixels, units))
+        ones = np.ones(len(units))
+        curve = whole_curve(pixels, units, ones, ones * self._normal_factor(pixels, units), self.saturated)
+        curve = curves.in_bins(curve, _bin_scores(pixels, units, self.saturated))
         high, low = (curves.region_area(curve, self.limit, place)[0] for place in (0.0, 1.0))
         return float(high - low)
 
