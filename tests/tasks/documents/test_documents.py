@@ -450,3 +450,35 @@ def test_relations_and_names_that_do_not_fit(tmp_path: Path) -> None:
     (folder / "a_3.md").rename(folder / "b_3.md")
     with refuses("E-unmatched", "b_3"):
         scores(str(truth), str(folder), "text_edit")
+
+
+# Checks ------------------------------------------------------------------------------------------------------------------
+def many(text: str, count: int = 6) -> Side:
+    return {"page": [f"p{i}" for i in range(count)], "markdown": [text.replace("#", str(i)) for i in range(count)]}
+
+
+LONG = "page # has many words " * 30
+CHECKED = {
+    "single-line-feeds": "one #\ntwo\nthree\nfour\nfive",
+    "page-repeated": "the very same reply for every page of the document",
+    "fences": "```markdown\none #\n```",
+    "cut-off": LONG,
+    "latex-tables": "one #\n\n\\begin{tabular}{l} a \\end{tabular}",
+}
+
+
+@pytest.mark.parametrize("code", CHECKED)
+def test_checks_of_replies(code: str) -> None:
+    truth = pages(*(blocks(f"{A} {i}", page=f"p{i}") for i in range(6)))
+    healthy = {"page": truth["page"], "markdown": [f"# Head\n\n{text}." for text in truth["text"]]}
+    assert not sy.check("documents", truth, healthy).findings
+    assert sy.check("documents", truth, many(CHECKED[code]))[code].count >= 2
+
+
+def test_checks_of_sides_and_orders() -> None:
+    truth = pages(*(blocks(f"{A} {i}", B, page=f"p{i}") for i in range(6)))
+    reply = {"page": [f"p{i}" for i in range(6)], "markdown": [f"{A} {i}.\n\n{B}" for i in range(6)]}
+    assert sy.check("documents", reply, truth)["sides-swapped"].severity == "error"
+    assert sy.check("documents", {**truth, "order": [1] * 12}, reply)["no-order"].count == 6
+    empty = {**reply, "markdown": [*reply["markdown"][:5], " "]}
+    assert sy.check("documents", truth, empty)["empty-replies"].count == 1

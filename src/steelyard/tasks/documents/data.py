@@ -22,7 +22,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage, Pairs
-from steelyard.core.records import Column, Records, Schema, as_object, weight_column
+from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit, weight_column
 from steelyard.core.task import Policy
 from steelyard.language import edits
 from steelyard.tasks.documents.markup import cut_page, form_of
@@ -241,6 +241,8 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     true = _blocks(true_side, true_order, true_begin, true_page)
     reply = _blocks(reply_side, reply_order, reply_begin, reply_page)
     rows = np.arange(len(true.row))
+    if "sample_weight" in true_side.records:  # one weight for all blocks of a page
+        constant_in_unit(true_side.records, "sample_weight", true.page, true.row, count)
     return DocumentPairs(
         true_side.records,
         reply_side.records,

@@ -45,5 +45,6 @@ TASK = Task(
     defaults_for=defaults_for,
     options=OPTIONS,
     reader="documents",
+    checks="steelyard.tasks.documents.checks",
     policy=Policy(missing="worst"),
 )
