@@ -54,7 +54,7 @@ def covered(sets: int, people: int, seed: int = 0, draws: int = 500) -> dict[str
     hits = {"pairs": np.zeros(len(METRICS)), "people": np.zeros(len(METRICS))}
     for _ in range(sets):
         truth, predictions = draw_pairs(rng, people)
-        for unit, options in (("pairs", {}), ("people", {"pairs": "person_a,person_b"})):
+        for unit, options in (("pairs", {}), ("people", {"people": "person_a,person_b"})):
             report = sy.evaluate("labels", truth, predictions, METRICS, draws=draws, options=options)
             ends = [report[metric].interval or (np.nan, np.nan) for metric in METRICS]
             hits[unit] += [low <= value <= high for (low, high), value in zip(ends, values, strict=True)]

@@ -76,11 +76,11 @@ def test_rankings_are_kept() -> None:
 
 
 def test_some_rows_of_a_group() -> None:
-    part = BLOCK.events.select_units(np.array([6, -1, -1, 5, -1]))
+    part = BLOCK.events.select_units(np.array([-1, 6, 5]))
     assert (part.begin.tolist(), part.unit.tolist(), part.columns["score"].tolist()) == (
-        [0, 1, 2],
-        [6, 5],
-        [0.9, 0.7],
+        [0, 2, 3],
+        [6, 5, 5],
+        [0.9, 0.5, 0.7],
     )
     one = BLOCK.events.one(1)
     assert (one.begin.tolist(), one.columns["score"].tolist()) == ([0, 2], BLOCK.events.columns["score"][3:].tolist())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.lazy import lazy
 
-from steelyard.engine import distributions
+from steelyard.engine import quantiles
 from steelyard.engine.quantiles import (
     beta_cdf,
     beta_quantile,
@@ -39,7 +39,7 @@ def test_log_gamma() -> None:
 
 def test_beta_cdf(monkeypatch: pytest.MonkeyPatch) -> None:
     """On both sides of the mean, out to the ends, with few terms: the fraction is read from the side where it is short."""
-    monkeypatch.setattr(distributions, "_MOST_TERMS", 40)
+    monkeypatch.setattr(quantiles, "_MOST_TERMS", 40)
     a = np.array([0.5, 0.5, 1.0, 2.0, 3.0, 7.5, 30.0, 30.0, 200.0, 1.0])
     b = np.array([0.5, 12.0, 1.0, 5.0, 0.5, 7.5, 2.0, 90.0, 180.0, 30.0])
     for x in (1e-12, 0.01, 0.2, 0.35, 0.5, 0.55, 0.8, 0.97, 1 - 1e-9):
@@ -60,12 +60,12 @@ def test_beta_cdf_of_one_and_of_whole_numbers_by_hand() -> None:
 
 def test_beta_quantile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Newton's steps begin so near that few are needed. Levels, a and b may be arrays."""
-    monkeypatch.setattr(distributions, "_MOST_STEPS", 18)
+    monkeypatch.setattr(quantiles, "_MOST_STEPS", 18)
     p = np.array([0.005, 0.025, 0.2, 0.5, 0.975])[:, np.newaxis]
     a = np.array([0.5, 1.5, 12.0, 250.0, 900.0])
     for b in (0.5, 4.0, 60.0):
         assert beta_quantile(p, a, b) == pytest.approx(scipy_stats.beta.ppf(p, a, b), rel=1e-10)
-    monkeypatch.setattr(distributions, "_MOST_STEPS", 7)
+    monkeypatch.setattr(quantiles, "_MOST_STEPS", 7)
     for b in (12.0, 250.0):
         assert beta_quantile(0.025, a[2:4], b) == pytest.approx(scipy_stats.beta.ppf(0.025, a[2:4], b), rel=1e-11)
 
@@ -77,8 +77,8 @@ def test_beta_quantiles_near_an_end() -> None:
 
 @pytest.mark.parametrize("p", [0.005, 0.2, 0.5, 0.975])
 def test_t_and_chi_squared(p: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributions, "_MOST_STEPS", 12)
-    monkeypatch.setattr(distributions, "_MOST_T_STEPS", 12)
+    monkeypatch.setattr(quantiles, "_MOST_STEPS", 12)
+    monkeypatch.setattr(quantiles, "_MOST_T_STEPS", 12)
     for df in (1, 3.7, 29, 1e6):
         assert chi2_quantile(p, df) == pytest.approx(scipy_stats.chi2.ppf(p, df), rel=1e-9)
     for df in (3.7, 4, 29, 300.5, 1e6):
@@ -110,7 +110,7 @@ def test_the_tail_of_t() -> None:
 
 def test_gamma_cdf(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both the series and the fraction, with few terms; P(1, x) = 1 - exp(-x)."""
-    monkeypatch.setattr(distributions, "_MOST_TERMS", 60)
+    monkeypatch.setattr(quantiles, "_MOST_TERMS", 60)
     for a in (0.5, 1.0, 2.0, 4.5, 25.0):
         for x in (1e-9, 0.3, 1.0, a, a + 0.99, a + 1, a + 1.01, 3 * a, 60.0):
             assert gamma_cdf(x, a) == pytest.approx(special.gammainc(a, x), rel=1e-12)
@@ -127,17 +127,17 @@ def test_chi_squared_by_hand() -> None:
 
 def test_zero_is_moved_away_from_itself() -> None:
     """The fractions divide by such numbers."""
-    assert distributions._away(np.array([0.0, 2.0, -3.0])).tolist() == [1e-300, 2.0, -3.0]
-    assert [distributions._far(x) for x in (0.0, -1e-301, 2.0, -3.0)] == [1e-300, 1e-300, 2.0, -3.0]
+    assert quantiles._away(np.array([0.0, 2.0, -3.0])).tolist() == [1e-300, 2.0, -3.0]
+    assert [quantiles._far(x) for x in (0.0, -1e-301, 2.0, -3.0)] == [1e-300, 1e-300, 2.0, -3.0]
 
 
 def test_a_root_is_bracketed_where_newtons_step_leaves() -> None:
     """A slope that is far too small throws the step out of the bracket; halves still find the root, 0.3."""
-    root = distributions._solve(
+    root = quantiles._solve(
         lambda x: x**3 - 0.027, lambda x: np.full_like(x, 1e-9), np.array([5.0]), np.array([-10.0]), np.array([10.0])
     )
     assert root == pytest.approx([0.3], rel=1e-9)
-    exact = distributions._solve(
+    exact = quantiles._solve(
         lambda x: x - 2.0, lambda x: np.ones_like(x), np.array([2.0]), np.array([0.0]), np.array([9.0])
     )
     assert exact.tolist() == [2.0]

@@ -17,7 +17,7 @@ _SYMBOLS = {
     "sin": "sin", "cos": "cos", "pm": "±", "to": "→", "forall": "∀", "mu": "μ", "Sigma": "Σ", "Delta": "Δ",
     "epsilon": "ε", "kappa": "κ", "rho": "ρ", "tau": "τ", "phi": "φ", "Phi": "Φ", "arg": "arg ", "ell": "ℓ", "psi": "ψ",
     "int": "∫", "otimes": "⊗", "wedge": "∧", "notin": "∉", "ne": "≠", "exists": "∃", "triangle": "△", "dagger": "†",
-    "lVert": "‖", "rVert": "‖", "circ": "∘",
+    "lVert": "‖", "rVert": "‖", "circ": "∘", "lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋",
 }  # fmt: skip
 _SUBSCRIPT = dict(zip("0123456789aehijklmnoprstuvx+-=()", "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ₊₋₌₍₎", strict=True))
 _SUPERSCRIPT = dict(zip("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", strict=True))

@@ -16,7 +16,7 @@ from steelyard.core.task import Policy
 from steelyard.core.weights import GivenRows, LeaveOneOut, Role
 from steelyard.io.sources import read_sides
 
-PEOPLE = {"pairs": "person_a,person_b"}
+PEOPLE = {"people": "person_a,person_b"}
 METRICS = (
     "tar@0.1", "tar@0.2(rule=nearest)", "tar@0.1(rule=impostor)", "tar@0.05(rule=interpolated)", "frr@0.1", "eer",
     "min_dcf(p=0.3)", "best_accuracy", "roc_auc", "tpr_at_fpr@0.1", "ap", "best_f1", "frr_at_threshold@0.5", "dprime",
@@ -174,15 +174,15 @@ def test_bad_pairs_are_refused() -> None:
     truth, predictions = drawn(9, people=3, pictures=2)
 
     def run(
-        side: dict[str, Any], scores: dict[str, Any], metric: str = "eer", pairs: str = "person_a,person_b"
+        side: dict[str, Any], scores: dict[str, Any], metric: str = "eer", people: str = "person_a,person_b"
     ) -> None:
-        sy.evaluate("labels", side, scores, [metric], options={"pairs": pairs})
+        sy.evaluate("labels", side, scores, [metric], options={"people": people})
 
     with refuses("E-missing-column", "person_c"):
-        run(truth, predictions, pairs="person_a,person_c")
-    for pairs in ("person_a", "person_a,person_a", "a,b,c", ","):
+        run(truth, predictions, people="person_a,person_c")
+    for columns in ("person_a", "person_a,person_a", "a,b,c", ","):
         with refuses("E-invalid-setting", "two columns"):
-            run(truth, predictions, pairs=pairs)
+            run(truth, predictions, people=columns)
     with refuses("E-empty-cell", "person"):
         run(truth | {"person_a": np.array(["", *truth["person_a"][1:]])}, predictions)
     with refuses("E-invalid-value", "perhaps"):

@@ -172,7 +172,7 @@ class PixelMetric(OverObjects):
 class PixelAuroc(PixelMetric):
     r"""AUROC of pixels: the chance that a defective pixel has a higher score than a normal one.
 
-    $\frac1P \sum_s n_s\,(1 - F_s - \tfrac{a_s}{2})$
+    $\frac{1}{P} \sum_s n_s\,(1 - F_s - \tfrac{a_s}{2})$
 
     Over all pixels of all images of an object. $n_s$ defective pixels have the score s, a share $F_s$ of the normal
     pixels a higher one and $a_s$ the same.
@@ -270,7 +270,7 @@ class PixelF1Max(PixelMetric):
 class Aupro(PixelMetric):
     r"""AUPRO: the area under mean region overlap against the false positive rate up to a limit, divided by the limit.
 
-    $\frac1L \int_0^L \frac1R \sum_r \frac{|r \cap \{s \ge t(x)\}|}{|r|}\,dx$
+    $\frac{1}{L} \int_0^L \frac{1}{R} \sum_r \frac{|r \cap \{s \ge t(x)\}|}{|r|}\,dx$
 
     A region is a connected part of a mask (`neighbours=8`); each counts the same, however small. The false positive
     rate is over all pixels outside masks, of good and defective images (`normal=defective` takes those of defective
@@ -342,7 +342,7 @@ class Aupro(PixelMetric):
 class Auspro(PixelMetric):
     r"""AUsPRO: the area under mean saturated overlap of defects against the false positive rate, divided by the limit.
 
-    $\frac1L \int_0^L \frac1D \sum_d \min\left(\frac{|d \cap \{s > t(x)\}|}{S_d}, 1\right) dx$
+    $\frac{1}{L} \int_0^L \frac{1}{D} \sum_d \min\left(\frac{|d \cap \{s > t(x)\}|}{S_d}, 1\right) dx$
 
     A defect is a mask of its own (MVTec LOCO), whatever its parts; it is found whole from its saturation area $S_d$ on,
     which `defects_config.json` gives; a relative one is at least a pixel. Without such masks, regions are defects and
@@ -382,7 +382,7 @@ class Auspro(PixelMetric):
 class Aupimo(PixelMetric):
     r"""AUPIMO: the recall of each defective image over the logarithm of the false positive rate of good images.
 
-    $\frac1I \sum_i \frac{1}{\log(h/l)} \int_{\log l}^{\log h} T_i(x)\,dx$
+    $\frac{1}{I} \sum_i \frac{1}{\log(h/l)} \int_{\log l}^{\log h} T_i(x)\,dx$
 
     The mean over defective images i. The rate is the mean over good images of their share of pixels at or above the
     threshold; pixels of defective images do not enter it. `like=anomalib` moves the bounds to the nearest rates that
@@ -442,7 +442,7 @@ class AtThreshold(PixelMetric):
 class Pro(AtThreshold):
     r"""Region overlap at a threshold: the mean over regions of the share of their pixels that score at least so much.
 
-    $\frac1R \sum_r |r \cap \{s \ge t\}| / |r|$
+    $\frac{1}{R} \sum_r |r \cap \{s \ge t\}| / |r|$
 
     Undefined when an object has no region.
 

@@ -431,7 +431,7 @@ class _Rate(Metric):
 class Overall(Metric):
     r"""Overall: OmniDocBench's mean of text, tables and formulas, in percent.
 
-    $\frac{100}{3} \left((1 - \mathrm{text\_edit}) + \mathrm{TEDS} + \mathrm{CDM}\right)$
+    $\frac{100}{3} \left((1 - \mathrm{edit}) + \mathrm{TEDS} + \mathrm{CDM}\right)$
 
     Text, TEDS and CDM are means over pages. CDM compares formulas as they are rendered, which needs LaTeX: it is read
     from OmniDocBench's scores (`scores=..._per_sample_CDM.json`).

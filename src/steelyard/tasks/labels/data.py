@@ -449,7 +449,7 @@ OPTIONS = (
         choices=("id", "ood"), sides=False,
     ),
     Option(
-        "pairs", "text", "Two columns of the truth with the person of each side of a pair: people are the units.",
+        "people", "text", "Two columns of the truth with the person of each side of a pair: people are the units.",
         sides=False, metavar="COLUMN,COLUMN",
     ),
 )  # fmt: skip
@@ -819,13 +819,13 @@ IMAGES = ("a", "b")  # columns of the two sides of a pair
 
 def people_columns(options: Options) -> tuple[str, str] | None:
     """The columns of the people of a pair, where they are named."""
-    text = options.of("pairs")
+    text = options.of("people")
     if text is None:
         return None
     names = [name.strip() for name in str(text).split(",")]
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise InvalidSetting(
-            f"option pairs: '{text}' does not name two columns", remedy="Write pairs=person_a,person_b."
+            f"option people: '{text}' does not name two columns", remedy="Write people=person_a,person_b."
         )
     return names[0], names[1]
 
@@ -837,7 +837,7 @@ def prepare_people(truth: Records, prediction: Records, people: tuple[str, str])
         values = truth.find(name)
         if values is None:
             raise MissingColumn(
-                f"there is no column '{name}', which option pairs names",
+                f"there is no column '{name}', which option people names",
                 where=truth.source,
                 remedy=nearest(name, [*truth.names.values(), *truth.other]),
             )
