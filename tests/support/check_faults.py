@@ -318,6 +318,20 @@ FAULTS: dict[str, dict[str, Fault]] = {
             "dead-columns", "note",
         ),
     },
+    "depth": {
+        "millimetres": (put(1, "map", lambda d: objects([1000 * grid for grid in d[1]["map"]])), "depth-unit", "error"),
+        "disparity": (put(1, "map", lambda d: objects([1 / grid for grid in d[1]["map"]])), "depth-reversed", "error"),
+        "one depth": (put(1, "map", lambda d: objects([0 * grid + 3 for grid in d[1]["map"]])), "depth-constant", "warning"),
+        "holes": (put(1, "map", lambda d: objects([grid + np.nan for grid in d[1]["map"]])), "depth-refused", "error"),
+    },
+    "normals": {
+        "flipped": (put(1, "map", lambda d: objects([grid * [1, -1, -1] for grid in d[1]["map"]])), "normals-axes", "error"),
+        "0 to 1": (
+            put(1, "map", lambda d: objects([grid / np.abs(grid).max() / 2 + 0.5 for grid in d[1]["map"]])),
+            "normals-not-mapped", "error",
+        ),
+        "holes": (put(1, "map", lambda d: objects([grid + np.nan for grid in d[1]["map"]])), "normals-refused", "error"),
+    },
     "grounding": {
         "thousandths": (
             each(1, *((name, lambda d, n=name: np.asarray(d[n]) * 1000 / (24 if n in "xw" else 16)) for name in "xywh")),

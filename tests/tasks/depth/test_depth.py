@@ -548,3 +548,32 @@ def test_sizes_that_differ_need_a_resize() -> None:
     with refuses("E-shape-mismatch", "4×4", "4×3", "resize"):
         scores(RAMP, RAMP[:3], ["abs_rel"], {})
     assert scores(RAMP, RAMP[::2, ::2], ["abs_rel"], {"resize": "nearest"})["abs_rel"] > 0
+
+
+def test_check_counts_negative_scales() -> None:
+    sides = {"image": ["a"], "map": [RAMP]}, {"image": ["a"], "map": [30 - RAMP]}
+    report = sy.check("depth", *sides, options={"align": "affine"})
+    assert "depth-negative-scale" in {finding.code for finding in report.findings}
+
+
+def test_pictures_tables_and_other_tools() -> None:
+    golden = GOLDENS["images"]
+    images = ["a", "b", "c"]
+    truth = {"image": images, "map": [grid(image["gt"]) for image in golden]}
+    model = {"image": images, "map": [grid(image["pred"]) for image in golden]}
+    tools = ["zoedepth", "dav2", "marigold", "kitti"]
+    report = sy.evaluate("depth", truth, model, options={**BOUNDS, "align": "none"}, confidence=None, explain=tools)
+    explained = {one.tool: one.theirs for one in report.explanations}
+    for tool, run, name in (("dav2", "dav2 0.001 80", "abs_rel"), ("marigold", "marigold least_square", "rmse_linear")):
+        expected = np.mean([image[run][name] for image in golden])
+        assert explained[tool]["abs_rel" if tool == "dav2" else "rmse"] == pytest.approx(expected, rel=2e-6)
+    table = report.table("averages")
+    pooled = scores(truth["map"], model["map"], ["rmse(average=pixel)", "rmse"], BOUNDS)
+    place = table.rows.index("rmse")
+    assert table.values[place].tolist() == pytest.approx([pooled["rmse"], pooled["rmse(average=pixel)"]], rel=1e-12)
+    assert report.figure("depth_maps").columns["image"]
+    distance = report.figure("distance")
+    assert (np.asarray(distance.columns["low"]) <= np.asarray(distance.columns["y"]) + 1e-9).all()
+    aligned = sy.evaluate("depth", truth, model, options={**BOUNDS, "align": "median"}, confidence=None)
+    ratios = [image["median"]["ratio"] for image in golden]
+    assert np.asarray(aligned.figure("scales").columns["y"]).tolist() == pytest.approx(ratios, rel=1e-6)

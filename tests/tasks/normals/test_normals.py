@@ -178,3 +178,11 @@ def test_wrong_shapes_and_limits() -> None:
         with refuses("E-invalid-spec"):
             evaluate([truth], [truth], [spec])
     assert math.isclose(evaluate([truth], [truth], ["within@180"])["within@180"].value, 1.0)
+
+
+def test_the_histogram_counts_all_pixels() -> None:
+    report = evaluate(*IMAGES)
+    columns = report.figure("angles").columns
+    every = np.concatenate([np.array(image["angles of valid pixels"]) for image in GOLDENS["images"]])
+    counts = np.histogram(every, np.append(np.asarray(columns["low"]), columns["high"][-1]))[0]
+    assert np.asarray(columns["count"]).tolist() == counts.tolist()

@@ -213,6 +213,15 @@ class DepthRules(Frozen):
             refuse_holes(bad, first, truth.shape[1], float(prediction.flat[first]), where)
         return g, x, bad
 
+    def valid(self, truth: Array, mask: Array | None, where: str) -> Array:
+        """Which pixels count."""
+        top, bottom, left, right = crop_box(self.crop, truth.shape, where)
+        low, high = (truth.dtype.type(end) for end in (self.low, self.high))
+        inside = (truth >= low) & (truth <= high) if self.closed else (truth > low) & (truth < high)
+        usable = np.zeros(truth.shape, dtype=bool)
+        usable[top:bottom, left:right] = (inside & np.isfinite(truth))[top:bottom, left:right]
+        return usable if mask is None else usable & (mask != 0)
+
     def moments(self, g: Array, x: Array) -> Fit:
         """What a fit of these pixels rests on."""
         in_disparity = self.align_in == "disparity"
@@ -303,13 +312,7 @@ class DepthRules(Frozen):
         wide = truth.astype(np.float64)
         usable: Array | None = None
         if pooled:
-            top, bottom, left, right = crop_box(self.crop, truth.shape, where)
-            inside = (wide >= self.low) & (wide <= self.high) if self.closed else (wide > self.low) & (wide < self.high)
-            inside &= np.isfinite(wide) & np.isfinite(depth)
-            usable = np.zeros(truth.shape, dtype=np.uint8)
-            usable[top:bottom, left:right] = inside[top:bottom, left:right]
-            if mask is not None:
-                usable[mask == 0] = 0
+            usable = (self.valid(truth, mask, where) & np.isfinite(depth)).astype(np.uint8)
         # The ratio of inverse depths is that of depths the other way round.
         sides = [np.maximum(np.nan_to_num(side, nan=0.0, posinf=1e30), 1e-6) for side in (wide, depth)]
         counts = _native.depth_edges(sides[0], np.ascontiguousarray(sides[1]), usable, BOUNDARY_RATIOS)

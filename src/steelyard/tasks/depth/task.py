@@ -55,6 +55,8 @@ TASK = Task(
     defaults_for=defaults_for,
     options=(*OPTIONS, *COMMON),
     reader="fields",
+    views="steelyard.tasks.depth.views",
+    checks="steelyard.tasks.depth.checks",
     spellings={
         "absrel": "abs_rel",
         "abs_relative_difference": "abs_rel",

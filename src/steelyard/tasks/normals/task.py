@@ -28,6 +28,8 @@ TASK = Task(
     defaults=("angle", "angle_median", "angle_rmse", "within@11.25", "within@22.5", "within@30"),
     options=(*OPTIONS, *COMMON),
     reader="fields",
+    views="steelyard.tasks.normals.views",
+    checks="steelyard.tasks.normals.checks",
     spellings={
         "mean_angular_error": "angle",
         "median_angular_error": "angle_median",

@@ -1,0 +1,390 @@
+"""What is shown beside the scores of depth: pictures of images, figures, the list of images, and other tools' rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from steelyard.core.block import SumBlock
+from steelyard.core.explanation import Explanation, Step
+from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Array
+from steelyard.core.plan import POINT, UNITS, WeightPlan
+from steelyard.core.scene import RasterShape, Scene
+from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache, Sum
+from steelyard.core.table import Table
+from steelyard.core.weights import Role, ratio
+from steelyard.maps.each import for_each
+from steelyard.maps.raster import indexed_png, thin_grid
+from steelyard.tasks.depth.data import DepthPairs
+from steelyard.tasks.depth.metrics import AbsRel, Delta, Log10, Mae, Rmse, RmseLog, SiLog, SqRel
+from steelyard.tasks.depth.pixels import ABS_REL, N
+from steelyard.tasks.depth.sums import FIGURES, HIGH, LOW, PIXELS, DepthSums, by_unit
+from steelyard.tasks.shared.tools import find_tools
+
+SHOWN = 6
+MOST_SIDE = 1024
+LEVELS = 64
+NONE = "d0d0d0"
+# Of an error as a share of the true depth: up to 1 %, 2 %, 5 %, 10 %, 25 %, 50 %, and more.
+STEPS = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50)
+STEP_COLOURS = ("1a4f8a", "3f86c4", "8fc1e3", "f2e6c2", "f5b36b", "e0653a", "a3161f")
+BANDS = 12
+DRAWS = 200
+
+
+def depth_colours() -> list[str]:
+    """From near, bright, to far, dark."""
+    stops = np.array([[252, 253, 191], [251, 135, 97], [182, 54, 121], [80, 18, 123], [10, 6, 30]], dtype=np.float64)
+    place = np.linspace(0, len(stops) - 1, LEVELS)
+    rows = [np.interp(place, np.arange(len(stops)), stops[:, channel]) for channel in range(3)]
+    return ["".join(f"{round(v):02x}" for v in colour) for colour in zip(*rows, strict=True)]
+
+
+def depth_picture(depth: Array, ends: tuple[float, float]) -> str:
+    """A map of depth in colours, by its logarithm between two ends; grey where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        place = (np.log(depth) - math.log(ends[0])) / max(math.log(ends[1]) - math.log(ends[0]), 1e-9)
+        usable = np.isfinite(depth) & (depth > 0)
+        level = np.where(usable, np.clip(place, 0, 1) * (LEVELS - 1), LEVELS)
+    return indexed_png(level.astype(np.int64), [*depth_colours(), NONE])
+
+
+def error_picture(truth: Array, predicted: Array, valid: Array) -> str:
+    """Errors as shares of the true depth, in steps; grey where no pixel counts."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.abs(predicted - truth) / truth
+    level = np.where(valid & np.isfinite(share), np.searchsorted(STEPS, share, side="left"), len(STEPS) + 1)
+    return indexed_png(level.astype(np.int64), [*STEP_COLOURS, NONE])
+
+
+def legend() -> list[list[str]]:
+    """The steps of an error and their colours."""
+    names = [
+        "up to 1 %",
+        *(f"{100 * a:g} to {100 * b:g} %" for a, b in pairwise(STEPS)),
+        "above 50 %",
+    ]
+    return [[name, colour] for name, colour in zip([*names, "not counted"], [*STEP_COLOURS, NONE], strict=True)]
+
+
+def panels(pairs: DepthPairs, pair: int, most: int) -> tuple[tuple[str, str, str], tuple[int, int]]:
+    """Truth, prediction and error of an image as pictures, and its height and width."""
+    _, pixels, (truth, prediction, mask) = pairs.measure(pair, np.zeros(0))
+    predicted = pixels.change.apply(prediction) if len(pixels.x) == len(pixels.g) else prediction
+    valid = pairs.rules.valid(truth, mask, pairs.place(pair, 0))
+    some = truth[valid] if valid.any() else np.ones(1)
+    ends = (float(some.min()), max(float(some.max()), float(some.min()) * 1.01))
+    small = [thin_grid(grid, most) for grid in (truth.astype(np.float64), predicted, valid)]
+    pictures = depth_picture(small[0], ends), depth_picture(small[1], ends), error_picture(*small)
+    return pictures, (truth.shape[0], truth.shape[1])
+
+
+def scene(pairs: DepthPairs, unit: int, metric: Metric) -> Scene:
+    """The image at place `unit`: truth, prediction and error."""
+    pair = pairs.pair_of(unit)
+    row, _, _ = pairs.measure(pair, np.zeros(0))
+    (first, second, third), (height, width) = panels(pairs, pair, MOST_SIDE)
+    n = row.sums[N]
+    share = f"{row.sums[ABS_REL] / n:.4f}" if n else "undefined"
+    scale = "" if math.isnan(row.scale) else f", scale {row.scale:.4g}, shift {row.shift:.4g}"
+    return Scene(
+        title=f"Image {pairs.units[unit]}: AbsRel {share}",
+        summary=f"{int(n):,} of {int(row.pixels):,} pixels count{scale}",
+        shapes=(),
+        bounds=(0.0, 0.0, float(width), float(height)),
+        rasters=(
+            RasterShape("Truth", first, width, height),
+            RasterShape("Prediction", second, width, height),
+            RasterShape("Error", third, width, height),
+        ),
+        legend=tuple((name, colour) for name, colour in legend()),
+    )
+
+
+def figures(pairs: DepthPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures, each made when it is asked for."""
+    if not len(state) or DepthSums() not in state.blocks:
+        return {}
+    makers = {"depth_maps": lambda: worst_maps(pairs, state), "distance": lambda: over_distance(pairs)}
+    if pairs.rules.align != "none" and pairs.rules.align_per == "image":
+        makers["scales"] = lambda: scales(pairs)
+    return makers
+
+
+def unit_errors(state: State) -> Array:
+    """AbsRel of each unit, over its pixels."""
+    sums = state.totals(UNITS)[DepthSums()]
+    return np.asarray(ratio(sums[:, ABS_REL], sums[:, N]))
+
+
+def worst_maps(pairs: DepthPairs, state: State) -> Figure:
+    """Truth, prediction and error of the images with the largest AbsRel."""
+    errors = np.nan_to_num(unit_errors(state), nan=-1.0)
+    columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "error": []}
+    for unit in np.argsort(-errors, kind="stable")[:SHOWN].tolist():
+        if errors[unit] < 0:
+            continue
+        pictures, _ = panels(pairs, pairs.pair_of(unit), 480)
+        columns["image"].append(str(pairs.units[unit]))
+        columns["cost"].append(float(errors[unit]))
+        for name, picture in zip(("truth", "prediction", "error"), pictures, strict=True):
+            columns[name].append(picture)
+    rows = np.array(columns["cost"])[:, np.newaxis]
+    table = Table("depth_maps", "Images with the largest AbsRel", "image", tuple(columns["image"]), ("AbsRel",), rows)
+    return Figure(
+        "depth_maps",
+        "rasters",
+        "Images with the largest AbsRel",
+        columns,
+        {"panels": ["truth", "prediction", "error"], "legend": legend()},
+        "Truth and prediction in one scale, bright is near; errors as shares of the true depth, grey does not count.",
+        table,
+    )
+
+
+class DistanceSums(Sum):
+    """Pixels and their relative errors in bands of true depth, for the figure of errors over distance."""
+
+    edges: tuple[float, ...] = ()
+
+    name: ClassVar[str] = "fields.distance"
+
+    def measure(self, pairs: DepthPairs, cache: SharedCache) -> SumBlock:
+        inner = np.array(self.edges[1:-1])
+
+        def of_image(pair: int) -> Array:
+            _, pixels, _ = pairs.measure(pair, np.zeros(0))
+            band = np.searchsorted(inner, pixels.g, side="right")
+            errors = np.abs(pixels.depth - pixels.g) / pixels.g
+            size = len(inner) + 1
+            return np.concatenate(
+                [np.bincount(band, minlength=size), np.bincount(band, weights=errors, minlength=size)]
+            )
+
+        return SumBlock(by_unit(pairs, np.array(for_each(len(pairs.owner), of_image), dtype=np.float64)))
+
+
+def distance_edges(pairs: DepthPairs) -> tuple[float, ...]:
+    """Ends of bands of true depth, evenly by its logarithm, over the pixels that count."""
+    low, high = math.inf, 0.0
+    for pair in range(min(len(pairs.owner), 50)):
+        _, pixels, _ = pairs.measure(pair, np.zeros(0))
+        if len(pixels.g):
+            low, high = min(low, float(pixels.g.min())), max(high, float(pixels.g.max()))
+    high = max(high, low * 1.01)
+    return tuple(np.geomspace(low, high, BANDS + 1).tolist())
+
+
+def over_distance(pairs: DepthPairs) -> Figure:
+    """AbsRel over the true depth, with a band of 95 % from resampled images."""
+    edges = distance_edges(pairs)
+    statistic = DistanceSums(edges)
+    state = State.of(pairs, [statistic])
+    point = state.totals(POINT)[statistic][0]
+    draws = state.totals(WeightPlan(Role.DRAWS, 0, 0, DRAWS))[statistic]
+    errors, drawn = ratio(point[BANDS:], point[:BANDS]), ratio(draws[:, BANDS:], draws[:, :BANDS])
+    shown = [k for k in range(BANDS) if point[k] > 0]
+    with np.errstate(invalid="ignore"):
+        low, high = (np.array([np.nanpercentile(drawn[:, k], q) for k in shown]) for q in (2.5, 97.5))
+    middle = np.sqrt(np.array(edges[:-1]) * np.array(edges[1:]))[shown]
+    columns = {"x": middle, "y": errors[shown], "low": low, "high": high}
+    table = Table(
+        "distance",
+        "AbsRel over distance",
+        "depth",
+        tuple(f"{edges[k]:.3g} to {edges[k + 1]:.3g}" for k in shown),
+        ("pixels", "AbsRel"),
+        np.stack([point[:BANDS][shown], errors[shown]], axis=1),
+    )
+    text = "All pixels of a band together. The band is the 95 % range over resampled images."
+    return Figure(
+        "distance", "curves", "AbsRel over distance", columns, {"x": "true depth", "y": "AbsRel"}, text, table
+    )
+
+
+def scales(pairs: DepthPairs) -> Figure:
+    """The scale of the alignment, image by image in the order of their names."""
+    values = [row.scale for row, _, _ in for_each(len(pairs.owner), lambda pair: pairs.measure(pair, np.zeros(0)))]
+    rows = [k for k, scale in enumerate(values) if math.isfinite(scale)]
+    columns = {"x": np.array(rows, dtype=np.float64), "y": np.array([values[k] for k in rows])}
+    text = "A model of metric depth has one scale for all images; a drift shows as a trend."
+    return Figure("scales", "curves", "Scale of the alignment", columns, {"x": "image", "y": "scale"}, text)
+
+
+def listing(pairs: DepthPairs, state: State) -> Listing:
+    """Every unit with its own figures."""
+    sums = state.totals(UNITS)[DepthSums()]
+    columns: dict[str, Array | Texts] = {
+        "image": Texts.of([str(unit) for unit in state.units.ids.tolist()]),
+        "pixels": sums[:, N],
+        "density of truth": ratio(sums[:, N], sums[:, PIXELS]),
+        "clamped": ratio(sums[:, LOW] + sums[:, HIGH], sums[:, N]),
+        "AbsRel": FIGURES["abs_rel"](sums),
+        "RMSE": FIGURES["rmse"](sums),
+    }
+    return Listing("images", "Images", columns, x="AbsRel")
+
+
+def tables(pairs: Any, state: State) -> Mapping[str, Callable[[], Table]]:
+    """Both averages of the figures that sums give."""
+    return {"averages": lambda: averages(state)} if DepthSums() in state.blocks and len(state) else {}
+
+
+def averages(state: State) -> Table:
+    """Figures as the mean over units, and over all pixels."""
+    each, point = state.totals(UNITS)[DepthSums()], state.totals(POINT)[DepthSums()]
+    names = ("abs_rel", "sq_rel", "rmse", "mae", "rmse_log", "log10")
+    weights = np.asarray(state.units.plain, dtype=np.float64)
+    rows = []
+    for name in names:
+        values = FIGURES[name](each)
+        good = np.isfinite(values)
+        mean = float((values[good] * weights[good]).sum() / weights[good].sum()) if good.any() else math.nan
+        rows.append([mean, float(FIGURES[name](point)[0])])
+    return Table("averages", "By image and by pixel", "metric", names, ("by image", "by pixel"), np.array(rows))
+
+
+TOOLS = {"zoedepth": "d87f17b2", "dav2": "a561b849", "marigold": "b1dffaaa", "kitti": "devkit_depth"}
+_METRICS: dict[str, Metric] = {
+    "abs_rel": AbsRel(),
+    "sq_rel": SqRel(),
+    "rmse": Rmse(),
+    "mae": Mae(),
+    "rmse_log": RmseLog(),
+    "log10": Log10(),
+    "silog": SiLog(),
+    "delta@1": Delta(power=1),
+}
+
+
+def explain(pairs: DepthPairs, names: Any) -> tuple[Explanation, ...]:
+    """What each tool prints for these maps, and which rule moves it."""
+    return tuple(_EXPLAINED[name](pairs) for name in find_tools(names, TOOLS))
+
+
+def _numbers(pairs: DepthPairs, metrics: Mapping[str, Metric] = _METRICS, **changes: Any) -> dict[str, float]:
+    """The numbers under changed rules."""
+    changed = replace(pairs, rules=replace(pairs.rules, **changes)) if changes else pairs
+    needs: dict[Any, None] = {statistic: None for metric in metrics.values() for statistic in metric.requirements()}
+    totals = State.of(changed, needs).totals(POINT)
+    return {name: float(totals.of(metric)[0]) for name, metric in metrics.items()}
+
+
+def _zoedepth(pairs: DepthPairs) -> Explanation:
+    steps = (
+        Step("holes", pairs.rules.holes, "worst", "Infinite becomes max and nan min.", _numbers(pairs, holes="worst")),
+        Step(
+            "bounds",
+            "closed" if pairs.rules.closed else "open",
+            "open",
+            "Depths of min and max do not count.",
+            _numbers(pairs, closed=False),
+        ),
+        Step(
+            "clamp",
+            "yes" if pairs.rules.clamp else "no",
+            "yes",
+            "Predictions are clamped to min and max.",
+            _numbers(pairs, clamp=True),
+        ),
+    )
+    theirs = _numbers(pairs, holes="worst", closed=False, clamp=True)
+    remarks = (
+        "Without a crop its script fails, so users switch one on.",
+        "Its SILog is nan where rounding makes the variance of the logarithms negative.",
+    )
+    return Explanation("zoedepth", TOOLS["zoedepth"], _numbers(pairs), steps, theirs, remarks)
+
+
+def _dav2(pairs: DepthPairs) -> Explanation:
+    metrics = {**_METRICS, "silog": SiLog(weight=0.5, factor=1.0)}
+    steps = (
+        Step(
+            "bounds",
+            "closed" if pairs.rules.closed else "open",
+            "closed",
+            "Depths of min and max count.",
+            _numbers(pairs, closed=True),
+        ),
+        Step(
+            "clamp",
+            "yes" if pairs.rules.clamp else "no",
+            "no",
+            "Predictions are not clamped.",
+            _numbers(pairs, clamp=False),
+        ),
+        Step(
+            "silog",
+            "weight 1, factor 100",
+            "weight 0.5, factor 1",
+            "Half of the common factor counts.",
+            _numbers(pairs, metrics),
+        ),
+        Step(
+            "pixels",
+            str(pairs.rules.least),
+            "10",
+            "Images with fewer valid pixels are left out.",
+            _numbers(pairs, least=10),
+        ),
+    )
+    theirs = _numbers(pairs, metrics, closed=True, clamp=False, least=10)
+    remarks = ("There a negative prediction counts as right in delta; here it is wrong.",)
+    return Explanation("dav2", TOOLS["dav2"], _numbers(pairs), steps, theirs, remarks)
+
+
+def _marigold(pairs: DepthPairs) -> Explanation:
+    steps = (
+        Step(
+            "align",
+            pairs.rules.align,
+            "affine",
+            "A scale and a shift of least squares for each image.",
+            _numbers(pairs, align="affine", align_per="image"),
+        ),
+        Step(
+            "bounds",
+            "closed" if pairs.rules.closed else "open",
+            "open",
+            "Depths of min and max do not count.",
+            _numbers(pairs, closed=False),
+        ),
+    )
+    theirs = _numbers(pairs, align="affine", align_per="image", closed=False, clamp=True)
+    return Explanation("marigold", TOOLS["marigold"], _numbers(pairs), steps, theirs)
+
+
+def _kitti(pairs: DepthPairs) -> Explanation:
+    metrics = {**_METRICS, "sq_rel": SqRel(by="squared"), "silog": SiLog(factor=1.0)}
+    free: dict[str, Any] = {"low": 0.0, "high": math.inf, "crop": (), "clamp": False}
+    steps = (
+        Step(
+            "pixels", "min, max and crop", "all true depths", "No cap, no crop and no clamp.", _numbers(pairs, **free)
+        ),
+        Step(
+            "holes",
+            pairs.rules.holes,
+            "fill",
+            "Gaps of a row take the smaller end, which is the foreground.",
+            _numbers(pairs, holes="fill"),
+        ),
+        Step(
+            "sq_rel, silog",
+            "by depth; factor 100",
+            "by squared depth; factor 1",
+            "Other definitions of both.",
+            _numbers(pairs, metrics),
+        ),
+    )
+    return Explanation("kitti", TOOLS["kitti"], _numbers(pairs), steps, _numbers(pairs, metrics, holes="fill", **free))
+
+
+_EXPLAINED = {"zoedepth": _zoedepth, "dav2": _dav2, "marigold": _marigold, "kitti": _kitti}

@@ -1,0 +1,108 @@
+"""What is looked for in maps of normals: maps that are refused, flipped axes, components that were not mapped."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+
+from steelyard.checks.check import CheckData, Checks, Problem
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import Frozen
+
+CHECKS = Checks()
+QUICK, MOST = 2, 20  # images that are looked at
+PIXELS = 1000  # pixels of an image
+CLEAR = 20.0  # degrees by which the mean angle must fall
+
+
+class Look(Frozen):
+    """The mean angle for each way the axes may lie, as the option writes it, and whether no component is negative."""
+
+    angles: dict[str, float]
+    positive: bool
+    images: int
+
+
+def _look(data: CheckData) -> Look | None:
+    """Some images, evenly over all; None where they cannot be read, which the first check says."""
+    if "look" not in data.read:
+        data.read["look"], data.read["refused"] = None, ""
+        try:
+            if data.pairs is not None and len(data.pairs.owner):
+                data.read["look"] = _look_at(data.pairs, QUICK if data.quick else MOST)
+        except InputError as error:
+            data.read["refused"] = str(error)
+    look: Look | None = data.read["look"]
+    return look
+
+
+def _look_at(pairs: Any, most: int) -> Look | None:
+    sides: list[tuple[Any, Any]] = []
+    for pair in np.unique(np.linspace(0, len(pairs.owner) - 1, most).astype(np.int64)).tolist():
+        if pairs.prediction_row[pair] < 0:
+            continue
+        pairs.angles(pair)  # what evaluation refuses
+        truth, prediction, mask = pairs.maps(pair)
+        lengths = (
+            np.linalg.norm(truth.astype(np.float64), axis=2),
+            np.linalg.norm(prediction.astype(np.float64), axis=2),
+        )
+        usable = (lengths[0] > 0) & (lengths[1] > 0) & np.isfinite(lengths[0]) & np.isfinite(lengths[1])
+        usable &= True if mask is None else mask != 0
+        a, b = (side[usable] / size[usable][:, None] for side, size in zip((truth, prediction), lengths, strict=True))
+        step = max(1, -(-len(a) // PIXELS))
+        sides.append((a[::step], b[::step]))
+    if not sides:
+        return None
+    truth, prediction = (np.concatenate([pair[side] for pair in sides]) for side in (0, 1))
+    if not len(truth):
+        return None
+    angles = {}
+    for order in permutations(range(3)):
+        for signs in product((1.0, -1.0), repeat=3):
+            name = " ".join(f"{'-' if sign < 0 else ''}{'xyz'[axis]}" for axis, sign in zip(order, signs, strict=True))
+            cosine = (truth * prediction[:, order] * np.array(signs)).sum(axis=1)
+            angles[name] = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))).mean())
+    return Look(angles, bool((prediction >= 0).all() and (truth < 0).any()), len(sides))
+
+
+@CHECKS.add("normals-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
+def refused_maps(data: CheckData) -> Problem | None:
+    """What evaluation would refuse."""
+    _look(data)
+    text = data.read["refused"]
+    return Problem("Evaluation refuses these maps.", 1, 1, (text,)) if text else None
+
+
+@CHECKS.add(
+    "normals-not-mapped",
+    "error",
+    "components from 0 to 1 were not mapped to -1 to 1: every angle is wrong",
+    "Map the components to -1 to 1.",
+)
+def positive_components(data: CheckData) -> Problem | None:
+    """Whether no predicted component is negative where true ones are."""
+    look = _look(data)
+    if look is None or not look.positive:
+        return None
+    return Problem("All predicted components are 0 or more.", look.images, look.images)
+
+
+@CHECKS.add(
+    "normals-axes",
+    "error",
+    "the axes of predictions lie in another way than those of the truth",
+    "Set the option axes.",
+)
+def other_axes(data: CheckData) -> Problem | None:
+    """Whether the mean angle falls clearly if axes are flipped or exchanged."""
+    look = _look(data)
+    if look is None or look.positive:
+        return None
+    plain, best = look.angles["x y z"], min(look.angles, key=lambda name: look.angles[name])
+    if look.angles[best] > plain - CLEAR or look.angles[best] > plain / 2:
+        return None
+    what = f"The mean angle falls from {plain:.0f}° to {look.angles[best]:.0f}° with the axes '{best}'."
+    return Problem(what, look.images, look.images, remedy=f"Set the option axes='{best}'.")
