@@ -48,13 +48,13 @@ def cases() -> list[Any]:
     for name, task in catalogue.built_in().items():
         without = ["report_can_be_shown"]  # which test_pages looks at in a browser
         without += ["counts_agree_with_rows"] if name in SLOW else []
-        others = {spec for specs in OF_OWN_DATA for spec in specs} if name == "labels" else set()
+        others = {spec for task_name, *specs in OF_OWN_DATA if task_name == name for spec in specs}
         metrics = [metric for metric in catalogue.metrics(name) if str(metric) not in others]
         every += [(name, law) for law in laws_of(BuiltIn(task, DRAWN[name], metrics), without)]
-    for specs, drawn in OF_OWN_DATA.items():
-        metrics = [catalogue.parse(spec, "labels") for spec in specs]
-        case = BuiltIn(catalogue.find_task("labels"), drawn, metrics)
-        every += [("labels:own", law) for law in laws_of(case, ["report_can_be_shown"])]
+    for (name, *specs), drawn in OF_OWN_DATA.items():
+        metrics = [catalogue.parse(spec, name) for spec in specs]
+        case = BuiltIn(catalogue.find_task(name), drawn, metrics)
+        every += [(f"{name}:own", law) for law in laws_of(case, ["report_can_be_shown"])]
     for name, (draw, specs) in VARIANTS.items():
         task = name.partition(":")[0]
         metrics = [catalogue.parse(spec, task) for spec in specs]

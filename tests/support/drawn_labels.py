@@ -86,14 +86,34 @@ def perfect_unknowns(truth: Data) -> Data:
     return {"id": truth["id"], "label": np.where(unknown, "ant", truth["label"]), "score": unknown.astype(float)}
 
 
+def draw_probes(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Probes, every other of them enrolled among six people, with scores that tie."""
+    names = [f"q{unit}" for unit in range(units)]
+    mate = [f"p{unit % 6}" if unit // 3 % 2 else "nobody" for unit in range(units)]
+    truth = {"query": names, "doc": mate, "relevance": [int(person != "nobody") for person in mate]}
+    score = rng.normal(0, 1, (units, 6))
+    score[np.arange(units), np.arange(units) % 6] += 1.5 * np.array(truth["relevance"])
+    run = {
+        "query": np.repeat(names, 6),
+        "doc": [f"p{k}" for k in range(6)] * units,
+        "score": np.round(score.ravel(), 1),
+    }
+    return truth, run
+
+
+def perfect_probes(truth: Data) -> Data:
+    found = np.array(truth["relevance"])
+    return {"query": truth["query"], "doc": np.where(found > 0, truth["doc"], "p0"), "score": found.astype(float)}
+
+
 SKIP = {"missing": "skip", "extra": "skip"}
 DRAWN = {"labels": Drawn(draw_labels, perfect_labels, unit="group", weight="weight", policy=SKIP)}
 # Metrics that are defined on data of their own only: all laws hold for them there.
 OF_OWN_DATA = {
-    ("aurc", "e_aurc", "augrc", "risk@0.8", "coverage@0.05", "e_aurc(oracle=closed)"): Drawn(
+    ("labels", "aurc", "e_aurc", "augrc", "risk@0.8", "coverage@0.05", "e_aurc(oracle=closed)"): Drawn(
         draw_confident, perfect_confident, unit="group", weight="weight", policy=SKIP
     ),
-    ("ccr@0.1", "oscr", "id_accuracy"): Drawn(
+    ("labels", "ccr@0.1", "oscr", "id_accuracy"): Drawn(
         draw_unknowns,
         perfect_unknowns,
         unit="group",
@@ -102,6 +122,7 @@ OF_OWN_DATA = {
         options={"ood": "unknown", "higher": "ood"},
     ),
 }
+OF_OWN_DATA[("rankings", "tpir@0.01", "fnir@0.01", "fnir@0.3(rank=0)")] = Drawn(draw_probes, perfect_probes)
 VARIANTS: dict[str, tuple[Callable[[np.random.Generator, int], tuple[Data, Data]], tuple[str, ...]]] = {
     "labels:multiclass": (
         draw_multiclass,

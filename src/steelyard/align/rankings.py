@@ -53,6 +53,7 @@ class RankedPairs(Frozen):
     coverage: Coverage
     weight: Array | None = None
     rank_last: Array | None = None
+    run: Rankings | None = None
 
     @property
     def metadata(self) -> Metadata:
@@ -86,7 +87,32 @@ class RankedPairs(Frozen):
             if rank is not None:
                 moved[name] = rank - self._before(rank, excluded, including=name == "rank_last")
         gone = np.bincount(self.owner[excluded & (self.rank > 0)], minlength=len(self.units))
-        return replace(self, **moved, retrieved=self.retrieved - gone).select(~excluded)
+        return replace(self, **moved, retrieved=self.retrieved - gone, run=None).select(~excluded)
+
+    def scores(self) -> tuple[Array, Array, Array] | None:
+        """Of each unit the highest score, that of its best relevant document, and the rank of that among all scores.
+
+        Minus infinity where there is none; None where no scores are kept. Equal scores have the best rank.
+        """
+        if self.run is None:
+            return None
+        run = unfold_rows(self.run)
+        place = {query: index for index, query in enumerate(run.queries.tolist())}
+        top, mate = np.full(len(self.units), -np.inf), np.full(len(self.units), -np.inf)
+        rank = np.zeros(len(self.units), dtype=np.int64)
+        best = np.full(len(self.units), np.iinfo(np.int64).max)
+        found = (self.rank > 0) & (self.relevance >= 1)
+        np.minimum.at(best, self.owner[found], self.rank[found])
+        for unit, query in enumerate(self.units.tolist()):
+            at = place.get(query)
+            if at is None or run.starts[at] == run.starts[at + 1]:
+                continue
+            scores = np.sort(run.values[run.starts[at] : run.starts[at + 1]])
+            top[unit] = scores[-1]
+            if best[unit] <= len(scores):
+                mate[unit] = scores[len(scores) - best[unit]]
+                rank[unit] = len(scores) - np.searchsorted(scores, mate[unit], side="right") + 1
+        return top, mate, rank
 
     def _before(self, rank: Array, excluded: Array, *, including: bool) -> Array:
         """How many excluded documents of its query stand before each document; at the same rank too if `including`."""
@@ -135,6 +161,7 @@ def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Po
         coverage=Coverage(
             len(missing), len(extra), int((~missing).sum()), int(missing.sum()), int(extra.sum()), policy.missing
         ),
+        run=scored,
     )
     if weight in judged.columns:
         own = constant_in_unit(judged, weight, pairs.owner, pairs.source_rows(), len(pairs.units))

@@ -18,9 +18,21 @@ from steelyard.io.sources import read_sides
 
 PEOPLE = {"people": "person_a,person_b"}
 METRICS = (
-    "tar@0.1", "tar@0.2(rule=nearest)", "tar@0.1(rule=impostor)", "tar@0.05(rule=interpolated)", "frr@0.1", "eer",
-    "min_dcf(p=0.3)", "best_accuracy", "roc_auc", "tpr_at_fpr@0.1", "ap", "best_f1", "frr_at_threshold@0.5", "dprime",
-)  # fmt: skip
+    "tar@0.1",
+    "tar@0.2(rule=nearest)",
+    "tar@0.1(rule=impostor)",
+    "tar@0.05(rule=interpolated)",
+    "frr@0.1",
+    "eer",
+    "min_dcf(p=0.3)",
+    "best_accuracy",
+    "roc_auc",
+    "tpr_at_fpr@0.1",
+    "ap",
+    "best_f1",
+    "frr_at_threshold@0.5",
+    "dprime",
+)
 TruthAndScores = tuple[dict[str, Any], dict[str, Any]]
 
 

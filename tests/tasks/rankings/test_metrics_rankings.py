@@ -67,6 +67,7 @@ def test_examples() -> None:
         "mrr": ["mrr", "mrr@10"], "rprec": ["rprec"], "bpref": ["bpref"],
         "ndcg": ["ndcg", "ndcg@10", "ndcg@10(gain=exponential)"], "rbp": ["rbp"], "err": ["err"], "judged": ["judged@10"],
         "minp": ["minp"], "map_trapezoid": ["map_trapezoid"], "precision_to_last": ["precision_to_last@10"],
+        "tpir": ["tpir@0.01"], "fnir": ["fnir@0.01"],
     }  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats
 from steelyard.tasks.labels.counts import holds, several
-from steelyard.tasks.labels.rates import Confidence, Rates
+from steelyard.tasks.labels.walks import Confidence
+from steelyard.tasks.shared.rates import Rates
 
 if TYPE_CHECKING:
     from steelyard.core.metadata import Metadata

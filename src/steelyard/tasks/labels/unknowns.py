@@ -13,9 +13,9 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.statistic import Requirement
 from steelyard.tasks.labels.counts import holds
-from steelyard.tasks.labels.rates import Rates
 from steelyard.tasks.labels.verification import Rate, RateMetric
 from steelyard.tasks.labels.walks import Scores
+from steelyard.tasks.shared.rates import Rates
 
 MEANINGS = {
     "fpr_at_tpr": (

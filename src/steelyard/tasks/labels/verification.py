@@ -18,8 +18,8 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement
 from steelyard.core.weights import Floats
 from steelyard.tasks.labels.ranked import AgainstOthers
-from steelyard.tasks.labels.rates import NotedRates, Rates
 from steelyard.tasks.labels.walks import PairWalk, Scores
+from steelyard.tasks.shared.rates import NotedRates, Rates
 
 INFINITY = float("inf")
 FEW_ERRORS = 30  # expected false accepts below which a rate is said to rest on few

@@ -22,8 +22,8 @@ from steelyard.core.pairs import Array
 from steelyard.core.ranking import SECOND, Grouped, RankingBlock, first_steps
 from steelyard.core.statistic import Ranking, SharedCache
 from steelyard.core.weights import Floats, Role, Weights
-from steelyard.tasks.labels.rates import FIGURES, RatedEvents
 from steelyard.tasks.labels.statistics import LabelRows, rows_of
+from steelyard.tasks.shared.rates import FIGURES, RatedEvents, one_ranking
 
 Columns = dict[str, Array]
 
@@ -107,6 +107,27 @@ def _block(axis: str, groups: Sequence[Columns], count: int) -> RankingBlock:
     columns = {name: column for name, column in joined.items() if name != "unit"}
     nothing = Grouped(np.zeros(count + 1, np.int64), np.zeros(0, np.int32), {})
     return RankingBlock(axis, Grouped(begin.astype(np.int64), joined["unit"], columns), nothing)
+
+
+class Confidence(Ranking):
+    """Rows by falling confidence, with whether their label is wrong.
+
+    The confidence is the column of that name, or else the highest probability.
+    """
+
+    name = "labels.confidence"
+
+    def measure(self, pairs: Any, cache: SharedCache) -> RankingBlock:
+        rows = rows_of(pairs, cache)
+        confidence = pairs.confidence
+        if confidence is None or rows.several:
+            return one_ranking({"unit": np.zeros(0, np.int32), "score": np.zeros(0), "positive": np.zeros(0, np.uint8)})
+        wrong = (rows.truth != rows.predicted_labels).astype(np.uint8)
+        order, _, marked = _native.rank_order(np.ascontiguousarray(confidence, dtype=np.float64), wrong)
+        columns = {"unit": rows.first_owner[order].astype(np.int32), "score": confidence[order], "positive": marked}
+        if rows.second_owner is not None:
+            columns[SECOND] = rows.second_owner[order].astype(np.int32)
+        return one_ranking(columns if rows.weight is None else columns | {"weight": rows.weight[order]})
 
 
 CurveFigure = Literal["ap", "auc", "best_f1", "best_threshold", "tpr"]

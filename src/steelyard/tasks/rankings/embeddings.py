@@ -28,10 +28,13 @@ OPTIONS = (
     Option("distance", "choice", "Distance between embeddings.", "cosine", ("cosine", "l2"), sides=False),
     Option("depth", "number", "Number of nearest vectors that are ranked.", 1000, minimum=0, sides=False),
     Option(
-        "protocol", "choice", "Which documents are out of a query's list: by camera and junk, or by level.",
-        choices=("market1501", "torchreid", "layumi", "open-reid", *LANDMARKS), sides=False,
+        "protocol",
+        "choice",
+        "Which documents are out of a query's list: by camera and junk, or by level.",
+        choices=("market1501", "torchreid", "layumi", "open-reid", *LANDMARKS),
+        sides=False,
     ),
-)  # fmt: skip
+)
 MOST_ROWS = 1 << 30
 
 

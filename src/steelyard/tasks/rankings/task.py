@@ -18,7 +18,7 @@ from steelyard.core.embeddings import Embeddings
 from steelyard.core.options import Options
 from steelyard.core.records import Column, Records, Schema, weight_column
 from steelyard.core.task import Policy, Task
-from steelyard.tasks.rankings import embeddings, graded, hits
+from steelyard.tasks.rankings import embeddings, graded, hits, open_set
 
 KEY = ("query", "doc")
 TRUTH = Schema(
@@ -73,7 +73,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    metrics=(*hits.METRICS, *graded.METRICS),
+    metrics=(*hits.METRICS, *graded.METRICS, *open_set.METRICS),
     defaults=(
         "map",
         "map@10",

@@ -7,7 +7,6 @@ score is at least the threshold. Points are read at every distinct score and abo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,20 +15,14 @@ from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import SECOND, Grouped, RankingBlock
-from steelyard.core.statistic import Ranking, SharedCache
+from steelyard.core.statistic import Ranking
 from steelyard.core.weights import Floats, Role, Weights
-from steelyard.tasks.labels.statistics import rows_of
 
-FIGURES = {
-    name: code
-    for code, name in enumerate(
-        (
-            "tar", "eer", "min_dcf", "best_accuracy", "fpr_at_tpr", "aupr", "auc", "ap", "best_f1", "best_threshold",
-            "far_at", "frr_at", "dprime", "misses", "hits", "aurc", "e_aurc", "augrc", "risk", "coverage", "ccr",
-            "oscr", "right",
-        )
-    )
-}  # fmt: skip
+_NAMES = (
+    "tar,eer,min_dcf,best_accuracy,fpr_at_tpr,aupr,auc,ap,best_f1,best_threshold,far_at,frr_at,dprime,misses,hits,aurc,"
+    "e_aurc,augrc,risk,coverage,ccr,oscr,right"
+)
+FIGURES = {name: code for code, name in enumerate(_NAMES.split(","))}
 NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -110,27 +103,6 @@ class NotedRates(Rates):
     """A figure that only notes read, never a draw."""
 
     drawn = False
-
-
-class Confidence(Ranking):
-    """Rows by falling confidence, with whether their label is wrong.
-
-    The confidence is the column of that name, or else the highest probability.
-    """
-
-    name = "labels.confidence"
-
-    def measure(self, pairs: Any, cache: SharedCache) -> RankingBlock:
-        rows = rows_of(pairs, cache)
-        confidence = pairs.confidence
-        if confidence is None or rows.several:
-            return one_ranking({"unit": np.zeros(0, np.int32), "score": np.zeros(0), "positive": np.zeros(0, np.uint8)})
-        wrong = (rows.truth != rows.predicted_labels).astype(np.uint8)
-        order, _, marked = _native.rank_order(np.ascontiguousarray(confidence, dtype=np.float64), wrong)
-        columns = {"unit": rows.first_owner[order].astype(np.int32), "score": confidence[order], "positive": marked}
-        if rows.second_owner is not None:
-            columns[SECOND] = rows.second_owner[order].astype(np.int32)
-        return one_ranking(columns if rows.weight is None else columns | {"weight": rows.weight[order]})
 
 
 def one_ranking(columns: dict[str, Array]) -> RankingBlock:
