@@ -44,6 +44,7 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("anomalies", ("test_anomalies.py",), ("goldens of the MVTec scripts, anomalib 2.7.0, scikit-learn",)),
     ("distributions", ("test_distributions.py",),
      ("goldens of pytorch-fid, clean-fid, torch-fidelity, torchmetrics, prdc, vendi-score, CMMD",)),
+    ("images", ("test_images.py",), ("goldens of scikit-image, BasicSR, torchmetrics, piq, pytorch-msssim, TensorFlow, sewar",)),
     ("grounding", ("test_grounding.py",), ("goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",)),
     ("depth", ("test_depth.py",),
      ("goldens of ZoeDepth d87f17b2, Marigold b1dffaaa, Depth-Anything-V2 a561b849, Depth Pro 9efe5c1d, KITTI's kit",)),

@@ -49,6 +49,9 @@ void bind(nanobind::module_& m);
 namespace frames_binding {
 void bind(nanobind::module_& m);
 }
+namespace images_binding {
+void bind(nanobind::module_& m);
+}
 namespace keypoints_binding {
 void bind(nanobind::module_& m);
 }
@@ -135,6 +138,7 @@ NB_MODULE(_native, m) {
   steelyard::fields_binding::bind(m);
   steelyard::focal_binding::bind(m);
   steelyard::frames_binding::bind(m);
+  steelyard::images_binding::bind(m);
   steelyard::keypoints_binding::bind(m);
   steelyard::labels_binding::bind(m);
   steelyard::language_binding::bind(m);

@@ -9,6 +9,7 @@
 #include "arrays.hpp"
 #include "maps/pairs.hpp"
 #include "maps/png_file.hpp"
+#include "maps/png_pixels.hpp"
 
 namespace steelyard::packed_binding {
 namespace {
@@ -43,6 +44,24 @@ class PngFile {
     if (header_.channels > 1) return filled<std::uint32_t>();
     return header_.depth == 16 ? filled<std::uint16_t>() : filled<std::uint8_t>();
   }
+
+  // The bytes of all rows, whatever they mean.
+  Out<std::uint8_t> rows() const {
+    require(header_.fault.empty() && !interlaced(), "the file is not one that is read here");
+    require(header_.height > 0 && header_.width > 0 && header_.height <= kMostPixels / header_.width,
+            "the size is out of range");
+    std::uint8_t* out;
+    auto result = make_raw<std::uint8_t>({header_.height, png_row_bytes(header_)}, out);
+    PngFault fault;
+    {
+      nb::gil_scoped_release release;
+      fault = read_png_rows(header_, bytes_of(data_), out);
+    }
+    require_no_fault(fault);
+    return result;
+  }
+
+  bool interlaced() const { return header_.interlaced; }
 
  private:
   template <typename T>
@@ -126,6 +145,9 @@ void bind(nb::module_& m) {
       .def_prop_ro("channels", [](const PngFile& f) { return f.header().channels; })
       .def_prop_ro(
           "plain", [](const PngFile& f) { return f.header().plain; }, "Whether its pixels are read here.")
+      .def_prop_ro("depth", [](const PngFile& f) { return f.header().depth; })
+      .def_prop_ro("interlaced", &PngFile::interlaced)
+      .def("rows", &PngFile::rows, "The bytes of all rows, as they are packed in the file.")
       .def("map", &PngFile::map, "All pixels: whole numbers, colours as r + 256 g + 65536 b.");
   m.def("png_cells", &png_cells, nb::arg("a"), nb::arg("b"), "As `map_cells` of the pixels of two files.");
   m.def("gunzip", &gunzip, nb::arg("data"), nb::arg("most"),

@@ -313,6 +313,20 @@ def mask_contours(first: list[object], second: list[object], radius: int) -> NDA
     Of each pair of masks: pixels of both outlines, and of each within the radius of the other.
     """
 
+def image_similarity(x: NDArray[numpy.generic], y: NDArray[numpy.generic], taps: NDArray[numpy.float64], edges: str, c1: float, c2: float, correction: float = 1.0, positive: bool = False, universal: bool = False, eps: float = 0.0, contrast: bool = False, map: bool = False) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Mean SSIM (or Wang's universal index) and contrast of each channel, and the map where it is asked for.
+    """
+
+def image_halve(picture: NDArray[numpy.generic]) -> NDArray[numpy.float64]:
+    """Means of 2 by 2 pixels; an odd end is left out."""
+
+def image_filter(plane: NDArray[numpy.float64], taps: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """A plane filtered along both axes, where the window lies inside."""
+
+def image_errors(x: NDArray[numpy.generic], y: NDArray[numpy.generic]) -> NDArray[numpy.int64]:
+    """Sums of squared and of absolute differences of each channel."""
+
 def oks(d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
     """
     Object keypoint similarity, detections by truths; points are x, y, v in turn.
@@ -539,6 +553,15 @@ class PngFile:
     @property
     def plain(self) -> bool:
         """Whether its pixels are read here."""
+
+    @property
+    def depth(self) -> int: ...
+
+    @property
+    def interlaced(self) -> bool: ...
+
+    def rows(self) -> NDArray[numpy.uint8]:
+        """The bytes of all rows, as they are packed in the file."""
 
     def map(self) -> NDArray[numpy.generic]:
         """All pixels: whole numbers, colours as r + 256 g + 65536 b."""

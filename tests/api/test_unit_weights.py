@@ -93,6 +93,10 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {"table": ["a", "b"], "html": ["<table><td>x</table>"] * 2},
         {"table": ["a", "b"], "html": ["<table><td>x</table>", "<table><td>y</table>"]}, "teds", 0.75, 0.875,
     ),
+    "images": (
+        {"image": ["a", "b"], "pixels": [[[10] * 5] * 5] * 2},
+        {"image": ["a", "b"], "pixels": [[[10] * 5] * 5, [[14] * 5] * 5]}, "mae", 2, 1,
+    ),
     "nutrients": ({"dish": ["a", "b"], "fat": [10, 10]}, {"dish": ["a", "b"], "fat": [10, 14]}, "mae(target=fat)", 2, 1),
     "boxes3d": (SPACE, {**{k: v[:1] for k, v in SPACE.items()}, "score": [0.9]}, "map", 40 / 90, 65 / 90),  # nuScenes: recalls above 0.1
     "tracking": (
@@ -121,7 +125,7 @@ ALSO_WEIGHT = ("labels", "rankings", "captions")  # where `weight` cannot be gra
 def report(task: str, more: Mapping[str, Any], **settings: Any) -> Any:
     truth, predictions, metric, _, _ = TASKS[task]
     options = {"options": OPTIONS[task]} if task in OPTIONS else {}
-    return sy.evaluate(task, {**truth, **more}, predictions, metrics=metric, confidence=None, missing="worst" if task not in ("boxes", "losses") else "error", **options, **settings)  # fmt: skip
+    return sy.evaluate(task, {**truth, **more}, predictions, metrics=metric, confidence=None, missing="worst" if task not in ("boxes", "losses", "images") else "error", **options, **settings)  # fmt: skip
 
 
 def value(given: Any) -> float:

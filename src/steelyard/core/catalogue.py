@@ -45,6 +45,7 @@ MODULES = {
     "distributions": "steelyard.tasks.distributions.task",
     "depth": "steelyard.tasks.depth.task",
     "normals": "steelyard.tasks.normals.task",
+    "images": "steelyard.tasks.images.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -82,6 +83,7 @@ SYNONYMS = {
     "tables": ("table", "table recognition", "table structure", "teds", "grits", "pubtabnet"),
     "depth": ("depth estimation", "monocular depth", "depth maps", "monodepth", "mde"),
     "normals": ("surface normals", "normal estimation", "normal maps", "surface normal estimation"),
+    "images": ("image quality", "restoration", "super resolution", "image restoration", "psnr", "image"),
 }
 
 
@@ -292,6 +294,9 @@ def _build(written: Call, task: Task) -> Metric:
             return _build(dataclasses.replace(call, name=own, at=None, at_key=""), task)
         settings[at] = call.at
     wrapped = [name for name, field in fields.items() if field.type in ("Metric", Metric)]
+    if cls.bare and call.values and not wrapped and fields[cls.bare].name not in call.settings:
+        settings[cls.bare] = str(call.values[0])
+        call = dataclasses.replace(call, values=call.values[1:])
     values = (
         call.values if wrapped else [value for value in call.values if not _same_metric(value, written, call, task)]
     )

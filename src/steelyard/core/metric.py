@@ -69,9 +69,10 @@ class Metric(Frozen, ABC):
     The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero", "one" or "none"),
     `range` (the least and the greatest possible value; it has no default), `measured_in` (the unit of measure), `at`
     (the field behind `@` in the spec), `also_at` (a field that a spec may give behind `@`, though it is written by its
-    name), `aliases` (other names that a spec may use: case, spaces, hyphens and underscores do not count; an alias of
-    two metrics is refused as ambiguous), `reference` (an implementation that the parity tests hold it against). Its
-    docstring is the catalogue's text, in parts: see `Description`.
+    name), `bare` (a field that a value without a name sets: `column(lpips)`), `aliases` (other names that a spec may
+    use: case, spaces, hyphens and underscores do not count; an alias of two metrics is refused as ambiguous),
+    `reference` (an implementation that the parity tests hold it against). Its docstring is the catalogue's text, in
+    parts: see `Description`.
     """
 
     name: ClassVar[str]
@@ -81,6 +82,7 @@ class Metric(Frozen, ABC):
     measured_in: ClassVar[str] = ""
     at: ClassVar[str | None] = None
     also_at: ClassVar[str | None] = None
+    bare: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     class_axis: ClassVar[str] = "class"  # the axis that `class_scores` goes along

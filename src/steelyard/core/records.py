@@ -31,6 +31,7 @@ ColumnType = Literal[
     "map",
     "volume",
     "field",
+    "picture",
 ]
 
 
@@ -47,7 +48,7 @@ class Column(Frozen):
     (an array of x and y, or None), `label` (text or integers, as the source gives them), `labels` (a tuple of texts),
     `mask` (packed run lengths, as bytes), `numbers` (as many in every row: an array with two dimensions), `map` and
     `volume` (pixels or voxels of whole numbers: packed runs as bytes, or the path of a file), `field` (measured values:
-    an array as bytes, or the path of a file).
+    an array as bytes, or the path of a file), `picture` (pixels of any numbers, in the same way).
     `many` is the type of the columns `name:class`, one per class, where there may be such.
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     `flags` says that true and false may stand for 1 and 0 in a column of numbers.

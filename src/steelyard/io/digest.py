@@ -31,6 +31,9 @@ def digest(records: Records, fields: Sequence[str] = ()) -> str:
         if name.partition(":")[0] in fields:
             total.update(_fields_digest(column, getattr(records, "sums", {})))
             continue
+        if name in ("pixels", "mask", "region") and "pixels" in records.columns:
+            total.update(pictures_digest(column))
+            continue
         if name == "map":
             total.update(maps_digest(column, getattr(records, "sums", {})))
             continue
@@ -88,6 +91,23 @@ def _fields_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:
             seen[path if isinstance(path, str) else ""] = field_digest(path)
         total.update(seen[path if isinstance(path, str) else ""] + inside.encode("utf-8", "surrogatepass"))
     return bytes(total.digest())
+
+
+def pictures_digest(column: Array) -> bytes:
+    """SHA-256 of pictures: of packed arrays, or of the contents of files, each of which is read once."""
+    import hashlib
+
+    from steelyard.maps.load import INSIDE, map_digest
+
+    files: dict[str, bytes] = {}
+    total = hashlib.sha256()
+    for value in column.tolist():
+        path, _, inside = ("", "", "") if isinstance(value, bytes) else value.partition(INSIDE)
+        key = value if isinstance(value, bytes) else files.get(path)
+        if key is None:
+            key = files[path] = map_digest(path)
+        total.update(hashlib.sha256(key + inside.encode("utf-8", "surrogatepass")).digest())
+    return total.digest()
 
 
 def _has_arrays(column: Array) -> bool:

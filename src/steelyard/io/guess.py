@@ -22,7 +22,7 @@ import numpy as np
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError, MissingFile
 from steelyard.core.frozen import Frozen
-from steelyard.core.opening import is_entry
+from steelyard.core.opening import is_entry, read_regular
 from steelyard.core.task import Task
 from steelyard.io.formats import dota
 from steelyard.io.formats.xml import root_name
@@ -40,6 +40,9 @@ MAPS = (".png", ".tif", ".tiff")
 ARRAYS = (".npy", ".npz")
 FIELDS = {".dpt": ("depth",)}  # endings of maps of values, and the tasks that they are for
 FIELD_NAMES = {"depth": "depth", "normal": "normals", "normals": "normals"}  # of arrays in .npz files
+PHOTOS = (".jpg", ".jpeg", ".webp", ".bmp", ".ppm", ".pgm")
+VIDEOS = (".y4m", ".yuv")
+MOST_COLOURS = 64  # of a label map, in every third row and column
 OPEN_IMAGES = ("ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax")
 # Keys of a COCO record, the task that each says, and the key as messages name it.
 COCO = {
@@ -76,6 +79,7 @@ CHOICES: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
         "truth": (("x", "y", "w", "h"), ("mask",)),
         "prediction": (("x", "y", "w", "h"), ("mask",), ("px", "py"), ("reply",)),
     },
+    "images": {"truth": (("pixels",),), "prediction": (("pixels",),)},
     "nutrients": {"truth": _NUTRIENTS, "prediction": _NUTRIENTS},
     "answers": {"truth": (("answer",), ("answers",)), "prediction": (("answer",), ("outcome",))},
     "losses": {"truth": (("target",), ("value",)), "prediction": (("logit",), ("value",))},
@@ -188,6 +192,10 @@ def look(path: Path, side: str, mapping: Mapping[str, str]) -> Seen:
         return Seen("a volume", {"volumes": frozenset()})
     if suffix in FIELDS:
         return _of("a map of values", *FIELDS[suffix])
+    if suffix in PHOTOS:
+        return _of("a picture", "images")
+    if suffix in VIDEOS:
+        return _of("a video", "images")
     if suffix in MAPS:
         return _of("a map", *_map_tasks(path))
     if suffix in ARRAYS:
@@ -231,6 +239,10 @@ def _folder(path: Path) -> Seen:
     for suffix, tasks in FIELDS.items():
         if any(name.endswith(suffix) for name in names):
             return _of(f"a folder of {suffix} files", *tasks)
+    if any(name.endswith(PHOTOS) for name in names):
+        return _of("a folder of pictures", "images")
+    if any(name.endswith(VIDEOS) for name in names):
+        return _of("a folder of videos", "images")
     maps = [file for file in files if file.name.lower().endswith(MAPS)]
     if maps:
         return _of("a folder of maps", *_map_tasks(maps[0]))
@@ -258,7 +270,24 @@ def _map_tasks(path: Path) -> tuple[str, ...]:
     head = _head(path, 32)
     if head[24:26] == b"\x10\x00":
         return ("segmentation", "depth")
+    if _is_photo(path):
+        return ("images",)
     return ("segmentation", "normals") if head[25:26] == b"\x02" else ("segmentation",)
+
+
+def _is_photo(path: Path) -> bool:
+    """Whether a PNG has more colours than label maps do, and they are not vectors of length 1."""
+    from steelyard.maps.png import png_file
+
+    try:
+        file = png_file(read_regular(path), str(path))
+        if not file.colours:
+            return False
+        colours = list(set(file.map()[::3, ::3].ravel().tolist()))
+    except InputError:
+        return False
+    sizes = [sum(((c >> shift & 255) / 127.5 - 1) ** 2 for shift in (0, 8, 16)) for c in colours]
+    return len(colours) > MOST_COLOURS and sum(abs(size - 1) < 0.05 for size in sizes) < 0.9 * len(sizes)
 
 
 def _walk(path: Path) -> Iterator[Path]:

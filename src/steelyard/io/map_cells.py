@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import ShapeMismatch
+from steelyard.core.errors import EmptyCell, ShapeMismatch
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
 from steelyard.io.dialect import note
 from steelyard.io.table import Table
+from steelyard.maps.arrays import pack_array
 from steelyard.maps.load import as_grid, pack_map
 from steelyard.maps.scores import ScoreRules, shape_text
 from steelyard.maps.volume import labels_of_channels
@@ -41,6 +42,26 @@ def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
         cells[row] = value
         if not is_path(value):
             cells[row] = pack_map(as_grid(ScoreRules().truth(array_of(to_numpy(value), where), where), where))
+    return cells
+
+
+def picture_column(table: Table, name: str, values: Array) -> Array:
+    """Each cell as a path or as an array; rows within rows hold 8 or 16 bits, whichever holds all of them."""
+    cells: Array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values.tolist() if values.dtype == object else list(values)):
+        where = f"{table.place(row)}, column '{name}'"
+        if isinstance(value, str) and value.strip() and not value.lstrip().startswith("[["):
+            cells[row] = value.strip()
+            continue
+        if value is None or (isinstance(value, str) and not value.strip()):
+            raise EmptyCell("the cell is empty", where=where, remedy="Give the path of a file, or an array.")
+        value = to_numpy(value)
+        grid = value if isinstance(value, np.ndarray) and value.dtype != object else None
+        if grid is None and not isinstance(value, bytes):
+            grid = array_of(value, where)
+            if grid.dtype.kind in "iu" and grid.size and grid.min() >= 0 and grid.max() <= 65535:
+                grid = grid.astype(np.uint8 if grid.max() <= 255 else np.uint16)
+        cells[row] = value if grid is None else pack_array(grid, where)
     return cells
 
 

@@ -351,6 +351,10 @@ def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Arra
         from steelyard.io.shapes import numbers_column
 
         return numbers_column(table, name, values)
+    if type_ == "picture":
+        from steelyard.io.map_cells import picture_column
+
+        return picture_column(table, name, values)
     if type_ in ("map", "volume"):
         from steelyard.io.map_cells import map_column  # few tasks have maps: the others need no reader of them
 

@@ -40,6 +40,7 @@ READERS = {
     "tables": "steelyard.tasks.tables.reader",
     "anomalies": "steelyard.tasks.anomalies.reader",
     "distributions": "steelyard.tasks.distributions.reader",
+    "images": "steelyard.tasks.images.reader",
 }
 
 WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream

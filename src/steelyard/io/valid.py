@@ -139,6 +139,7 @@ _FITS: dict[str, Any] = {
     "map": lambda value: type(value) in (bytes, str),
     "volume": lambda value: type(value) in (bytes, str),
     "field": lambda value: type(value) in (bytes, str),
+    "picture": lambda value: type(value) in (bytes, str),
     "points": lambda value: (
         value is None or (isinstance(value, np.ndarray) and value.shape[1:] == (2,) and bool(np.isfinite(value).all()))
     ),

@@ -25,6 +25,32 @@ def array_names(path: str) -> list[str]:
         return sorted(name.removesuffix(_ENDING) for name in archive.members)
 
 
+_KINDS = ("|u1", "<u2", "<f4", "<f8")  # of packed arrays
+
+
+def pack_array(array: Array, where: str) -> bytes:
+    """An array of numbers as bytes: its type, its axes and its values; other whole numbers become floating point."""
+    if array.dtype.kind not in "iuf" or not array.size:
+        what = "holds no value" if not array.size else f"holds {array.dtype}, not numbers"
+        raise InvalidFile(what, where=where, remedy="Give an array of numbers.")
+    kind = array.dtype.newbyteorder("<").str
+    if kind not in _KINDS:
+        kind = "<f4" if array.dtype == np.float16 else "<f8"
+    axes = np.array(array.shape, dtype="<u4").tobytes()
+    return bytes((_KINDS.index(kind), array.ndim)) + axes + np.ascontiguousarray(array, dtype=kind).tobytes()
+
+
+def unpack_array(data: bytes, where: str) -> Array:
+    """The array that `pack_array` packed."""
+    if len(data) >= 2 and data[0] < len(_KINDS) and len(data) >= 2 + 4 * data[1]:
+        kind, start = np.dtype(_KINDS[data[0]]), 2 + 4 * data[1]
+        shape = tuple(np.frombuffer(data, "<u4", data[1], 2).tolist())
+        if shape and math.prod(shape) * kind.itemsize == len(data) - start:
+            array: Array = np.frombuffer(data, kind, offset=start).reshape(shape)
+            return array.astype(kind.newbyteorder("="), copy=False)
+    raise InvalidFile("holds no packed array", where=where, remedy=_WHOLE)
+
+
 def numpy_file(path: str, inside: str) -> Array:
     """An array of NumPy's own files; `inside` is its name, or its place along the first axis.
 

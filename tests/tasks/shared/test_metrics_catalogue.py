@@ -25,6 +25,7 @@ NAMES = [
     "anomalies",
     "distributions",
     "depth", "normals",
+    "images",
 ]  # fmt: skip
 
 

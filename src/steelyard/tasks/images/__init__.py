@@ -1,0 +1,1 @@
+"""Task `images`: images against a reference."""

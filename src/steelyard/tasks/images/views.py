@@ -1,0 +1,3 @@
+"""What the page of images shows."""
+
+from __future__ import annotations

@@ -1,0 +1,282 @@
+"""Task `images`: goldens of the references that the catalogue names, settings, units, formats and bad input by hand.
+
+tests/goldens/images.json holds what the references gave; it says which, and at which versions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support.golden_images import GOLDENS, golden_pairs
+from support.refusal import refuses
+
+import steelyard as sy
+from steelyard.tasks.images import measures
+
+# What a column of the goldens is called here: the metric, and the options that it needs.
+COLUMNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "own_mae": ("mae", {}),
+    "own_rmse": ("rmse", {}),
+    "own_ssim_wang": ("ssim", {}),
+    "own_ssim_wang_downsampled": ("ssim(preset=wang-down)", {}),
+    "own_ssim_matlab_builtin": ("ssim(preset=matlab)", {}),
+    "own_uqi_8x8": ("uqi", {}),
+    "own_psnr_edsr_y_border4": ("psnr(preset=edsr)", {"border": 4}),
+    "own_psnr_y_rounded": ("psnr(preset=matlab-y)", {}),
+    "own_psnr_y_full_range": ("psnr", {"channels": "y", "luma": "full"}),
+    "skimage_psnr": ("psnr(preset=skimage)", {}),
+    "skimage_ssim_default": ("ssim(preset=skimage)", {}),
+    "skimage_ssim_gaussian_sample": ("ssim(preset=skimage-gaussian)", {}),
+    "skimage_ssim_wang": ("ssim(preset=wang)", {}),
+    "skimage_nrmse": ("nrmse", {}),
+    "skimage_delta_e_2000": ("delta_e", {}),
+    "torchmetrics_psnr": ("psnr(preset=torchmetrics)", {}),
+    "torchmetrics_ssim": ("ssim(preset=torchmetrics)", {}),
+    "torchmetrics_ssim_uniform7": ("ssim(preset=torchmetrics-uniform)", {}),
+    "torchmetrics_ms_ssim": ("ms_ssim(preset=torchmetrics)", {}),
+    "torchmetrics_vif_0_255": ("vif(preset=torchmetrics)", {}),
+    "torchmetrics_uqi": ("uqi(preset=torchmetrics)", {}),
+    "torchmetrics_ergas": ("ergas", {}),
+    "torchmetrics_sam": ("sam", {}),
+    "pytorch_msssim_ssim": ("ssim(preset=pytorch-msssim)", {}),
+    "pytorch_msssim_ms_ssim": ("ms_ssim(preset=pytorch-msssim)", {}),
+    "piq_psnr": ("psnr(preset=piq)", {}),
+    "piq_ssim": ("ssim(preset=piq)", {}),
+    "piq_ssim_no_downsampling": ("ssim(preset=basicsr)", {}),
+    "piq_ms_ssim": ("ms_ssim(preset=piq)", {}),
+    "piq_vif_p": ("vif", {}),
+    "piq_gmsd": ("gmsd", {}),
+    "piq_fsim": ("fsim", {}),
+    "piq_fsimc": ("fsimc", {}),
+    "su_ssim_zero_padding": ("ssim(preset=zeros)", {}),
+    "basicsr_psnr_rgb": ("psnr(preset=basicsr)", {}),
+    "basicsr_psnr_rgb_border4": ("psnr(preset=basicsr)", {"border": 4}),
+    "basicsr_psnr_y": ("psnr(preset=basicsr-y)", {}),
+    "basicsr_psnr_y_border4": ("psnr", {"preset": "basicsr-y", "border": 4}),
+    "basicsr_psnr_pt": ("psnr(preset=basicsr-pt)", {}),
+    "basicsr_psnr_pt_y": ("psnr(preset=basicsr-pt-y)", {}),
+    "basicsr_ssim_rgb": ("ssim", {"preset": "basicsr"}),
+    "basicsr_ssim_rgb_border4": ("ssim(preset=basicsr)", {"border": 4}),
+    "basicsr_ssim_y": ("ssim(preset=basicsr-y)", {}),
+    "basicsr_ssim_y_border4": ("ssim", {"preset": "basicsr-y", "border": 4}),
+    "sewar_ssim": ("ssim(preset=sewar)", {}),
+    "sewar_ms_ssim": ("ms_ssim(preset=sewar)", {}),
+    "sewar_ergas": ("ergas", {}),
+    "sewar_sam": ("sam", {}),
+    "sewar_vifp": ("vif(preset=sewar)", {}),
+    "tensorflow_psnr": ("psnr(preset=tensorflow)", {}),
+    "tensorflow_ssim": ("ssim(preset=tensorflow)", {}),
+    "tensorflow_ms_ssim": ("ms_ssim(preset=tensorflow)", {}),
+}
+# Columns of functions below, and one that is a fault of its tool: means where its formula needs sums.
+ELSEWHERE = {"torchmetrics_ssim_no_range", "torchmetrics_vif_0_1", "torchmetrics_ms_ssim_plain", "sewar_uqi"}
+FLAT = ("constant_100_120", "constant_equal", "black_white")
+SINGLE = ("tensorflow", "pytorch_msssim", "su_ssim", "basicsr_psnr_y", "basicsr_ssim_y", "basicsr_psnr_pt_y")
+# Rounding decides what these print of pictures without structure.
+NOISE = {("torchmetrics_uqi", name) for name in FLAT} | {("piq_fsim", name) for name in FLAT}
+
+
+def tolerance(column: str, pair: str) -> float:
+    if column.startswith((*SINGLE, "torchmetrics_psnr", "torchmetrics_ms_ssim")):
+        return 1e-3 if pair in FLAT else 5e-5
+    return 1e-8 if column.endswith("_sam") else 1e-12
+
+
+def side(*pictures: Any, **more: Any) -> dict[str, Any]:
+    return {"image": [f"i{i}" for i in range(len(pictures))], "pixels": list(pictures), **more}
+
+
+def score(truth: Any, prediction: Any, *metrics: str, **options: Any) -> list[float]:
+    report = sy.evaluate("images", truth, prediction, list(metrics), confidence=None, options=options)
+    return [report[metric].value for metric in metrics]
+
+
+def beyond_ours(pair: str, column: str, value: Any) -> bool:
+    """Whether the page says that we refuse what a tool gives a number for, or gives nan or an error."""
+    height, width, channels = GOLDENS["pairs"][pair]["shape"]
+    if value == "error" or value == "nan":
+        return True
+    small = min(height, width) - (8 if "border4" in column else 0)
+    if "vif" in column:
+        return small < 41
+    if column.endswith("_sam"):
+        return channels < 2
+    return (
+        small < (8 if "ssim" not in column else 11) and "torchmetrics" not in column and not column.endswith("default")
+    )
+
+
+@pytest.mark.parametrize("pair", list(GOLDENS["pairs"]))
+def test_goldens(pair: str) -> None:
+    first, second = golden_pairs()[pair]
+    values = GOLDENS["pairs"][pair]["values"]
+    assert set(values) <= set(COLUMNS) | ELSEWHERE
+    asked: dict[str, dict[str, Any]] = {}
+    for column, expected in values.items():
+        if column in ELSEWHERE or (column, pair) in NOISE or beyond_ours(pair, column, expected):
+            continue
+        metric, options = COLUMNS[column]
+        key = str(options)
+        asked.setdefault(key, {"options": options, "columns": []})["columns"].append((column, metric, float(expected)))
+    for group in asked.values():
+        specs = list(dict.fromkeys(metric for _, metric, _ in group["columns"]))
+        scored = dict(zip(specs, score(side(first), side(second), *specs, **group["options"]), strict=True))
+        for column, metric, expected in group["columns"]:
+            if column in ("skimage_nrmse", "sewar_ergas", "torchmetrics_ergas") and math.isinf(expected):
+                assert math.isnan(scored[metric]), column  # undefined, not infinite
+                continue
+            assert scored[metric] == pytest.approx(expected, rel=0, abs=tolerance(column, pair)), (column, metric)
+
+
+def test_goldens_of_functions() -> None:
+    """The range that torchmetrics takes from a batch, and VIF of pixels that are not scaled."""
+    for pair, (first, second) in golden_pairs().items():
+        values, peak = GOLDENS["pairs"][pair]["values"], GOLDENS["pairs"][pair]["range"]
+        span = float(max(int(side.max()) - int(side.min()) for side in (first, second)))
+        expected = values.get("torchmetrics_ssim_no_range", "error")
+        if span and isinstance(expected, float):
+            assert measures.ssim(first, second, span, "torchmetrics") == pytest.approx(expected, abs=1e-12)
+        expected = values.get("torchmetrics_vif_0_1", "error")
+        if isinstance(expected, float):
+            scaled = first / peak, second / peak
+            assert measures.vif(*scaled, 255.0, "torchmetrics") == pytest.approx(expected, abs=1e-12)
+        expected = values.get("torchmetrics_ms_ssim_plain", "error")
+        if isinstance(expected, float):
+            assert measures.ms_ssim(first, second, peak, "torchmetrics") == pytest.approx(expected, abs=5e-5)
+
+
+def test_colour_differences() -> None:
+    for row in GOLDENS["delta_e_2000"]:
+        one, other = (np.array(row[name], dtype=float) for name in ("lab1", "lab2"))
+        assert float(measures.delta_e_2000(one, other)) == pytest.approx(row["value"], abs=1e-12)
+        assert float(measures.delta_e_76(one, other)) == pytest.approx(math.dist(one, other), abs=1e-12)
+
+
+# By hand
+
+
+def flat(value: float, *shape: int, dtype: Any = np.uint8) -> Any:
+    return np.full(shape or (5, 5, 3), value, dtype=dtype)
+
+
+def test_errors_by_hand() -> None:
+    """A difference of 3 everywhere: MSE 9, PSNR 10 log10(255² / 9)."""
+    truth, predicted = side(flat(10), flat(40)), side(flat(13), flat(37))
+    decibels = 10 * math.log10(255**2 / 9)
+    assert score(truth, predicted, "psnr", "rmse", "mae") == [pytest.approx(decibels), 3.0, 3.0]
+    assert score(truth, predicted, "nrmse")[0] == pytest.approx((3 / 10 + 3 / 40) / 2)
+
+
+def test_mean_and_pooled() -> None:
+    """Errors of 0.1 and 1 of range 10: PSNR 40 and 20, mean 30; pooled 10 log10(100 / 0.505)."""
+    truth = side(flat(0, dtype=float), flat(0, dtype=float))
+    predicted = side(flat(0.1, dtype=float), flat(1, dtype=float))
+    scored = score(truth, predicted, "psnr", "psnr(level=pooled)", "rmse(level=pooled)", range=10)
+    assert scored == pytest.approx([30.0, 10 * math.log10(100 / 0.505), math.sqrt(0.505)])
+
+
+def test_identical_images_are_infinite() -> None:
+    truth, predicted = side(flat(10), flat(20)), side(flat(10), flat(21))
+    report = sy.evaluate("images", truth, predicted, ["psnr", "psnr(cap=100)", "psnr(level=pooled)"], confidence=None)
+    one = 10 * math.log10(255**2)
+    assert report["psnr"].value == math.inf
+    assert report["psnr(cap=100)"].value == pytest.approx((100 + one) / 2)
+    assert report["psnr(level=pooled)"].value == pytest.approx(one + 10 * math.log10(2))
+    assert any("1 of 2 images" in remark for remark in report["psnr"].notes)
+
+
+def test_a_weight_of_zero_takes_an_infinite_image_out() -> None:
+    truth = side(flat(10), flat(20), sample_weight=[0, 1])
+    assert score(truth, side(flat(10), flat(21)), "psnr") == [pytest.approx(10 * math.log10(255**2))]
+
+
+def test_clips_are_units() -> None:
+    """Clip a has frames of 20 and 40 dB, b one of 60: mean over clips 45, over frames 40."""
+    pictures = [flat(value, 2, 2, 1, dtype=float) for value in (0.1, 0.01, 0.001)]
+    truth = side(*[flat(0, 2, 2, 1, dtype=float)] * 3, clip=["a", "a", "b"])
+    assert score(truth, side(*pictures), "psnr", "psnr(level=frame)", range=1) == pytest.approx([45, 40])
+    assert score(truth, side(*pictures), "psnr", range=1, unit="image") == [pytest.approx(40)]
+
+
+def test_masks_and_regions() -> None:
+    """Only the upper row is wrong: by 2."""
+    truth_picture, predicted = flat(10, 5, 5, 1), flat(10, 5, 5, 1)
+    predicted[0] += 2
+    mask, region = np.zeros((5, 5), np.uint8), np.ones((5, 5), np.uint8)
+    mask[:2], region[0] = 1, 7
+    truth = side(truth_picture, mask=[mask], region=[region])
+    specs = ("mae", "mae(region=sky)", "mae(region=1)")
+    assert score(truth, side(predicted), *specs, regions="sky=7") == [1.0, 2.0, 0.0]
+
+
+def test_mask_of_ssim_takes_window_centres() -> None:
+    first, second = golden_pairs()["rgb_noise_48x56"]
+    mask = np.zeros(first.shape[:2], np.uint8)
+    mask[20:30, 10:40] = 1
+    places = measures.ssim_map(first, second, 255.0, measures.WANG)[1]
+    expected = places[15:25, 5:35].mean()
+    assert score(side(first, mask=[mask]), side(second), "ssim") == [pytest.approx(expected, abs=1e-12)]
+
+
+def test_columns_of_other_programs() -> None:
+    truth, predicted = side(flat(1), flat(2)), side(flat(1), flat(2), lpips=[0.2, 0.4], niqe=["3", "5"])
+    assert score(truth, predicted, "column(lpips)", "column(niqe, better=higher)") == pytest.approx([0.3, 4.0])
+    with refuses("E-missing-column", "lpipz"):
+        score(truth, predicted, "column(lpipz)")
+
+
+def test_settings() -> None:
+    """Luma of a difference of 10 in red: weights of the rules; the border takes the wrong pixel away."""
+    first, second = flat(100, 6, 6, 3), flat(100, 6, 6, 3)
+    second[..., 0] += 10
+    for rule, weight in (("bt601", 65.481 / 255), ("full", 0.299), ("edsr", 65.738 / 256)):
+        expected = 20 * math.log10(255 / (10 * weight))
+        assert score(side(first), side(second), "psnr", channels="y", luma=rule) == [pytest.approx(expected)]
+    spot = first.copy()
+    spot[0, 0] = 0
+    assert score(side(first), side(spot), "mae", border=1) == [0.0]
+    cut = flat(100, 8, 7, 3)
+    assert score(side(first), side(cut), "mae", fit="crop") == [0.0]
+
+
+def test_quantise_and_mixed_types() -> None:
+    """A renderer's 0.5 is 127.5 beside 8 bits, and 128 once it is rounded."""
+    truth, predicted = side(flat(128, 2, 2, 3)), side(flat(0.5, 2, 2, 3, dtype=float))
+    options = {"prediction.range": 1}
+    assert score(truth, predicted, "mae", **options) == [pytest.approx(0.5)]
+    assert score(truth, predicted, "mae", quantise="8", **options) == [0.0]
+
+
+REFUSALS: list[tuple[Any, Any, dict[str, Any], str, tuple[str, ...]]] = [
+    (flat(1, 5, 6, 3), flat(1, 6, 5, 3), {}, "E-shape-mismatch", ("6×5", "5×6", "crop")),
+    (flat(0.5, dtype=float), flat(0.5, dtype=float), {}, "E-invalid-setting", ("0.5", "range=1")),
+    (flat(200.0, dtype=float), flat(3, dtype=float), {"range": 1}, "E-out-of-range", ("200", "range=1")),
+    (flat(9, dtype=np.uint16), flat(9), {}, "E-incompatible", ("16", "8")),
+    (flat(9, 5, 5, 3), flat(9, 5, 5, 1), {}, "E-shape-mismatch", ("channels=y",)),
+    (flat(math.nan, dtype=float), flat(0, dtype=float), {"range": 1}, "E-invalid-number", ("75 values", "row 0")),
+    (flat(1, 5, 5, 3), flat(1, 5, 5, 3), {"border": 3}, "E-shape-mismatch", ("5×5", "3")),
+    (flat(1, 3, 4, 3), flat(1, 3, 4, 3), {}, "E-shape-mismatch", ("layout=hwc",)),
+    (flat(1, 5, 5, 7), flat(1, 5, 5, 7), {"channels": "y", "layout": "hwc"}, "E-conflict", ("7",)),
+]
+
+
+@pytest.mark.parametrize("row", range(len(REFUSALS)))
+def test_refusals(row: int) -> None:
+    first, second, options, code, names = REFUSALS[row]
+    with refuses(code, *names):
+        score(side(first), side(second), "psnr", **options)
+
+
+def test_too_small_names_the_sizes() -> None:
+    with refuses("E-shape-mismatch", "20×10", "11×11"):
+        score(side(flat(1, 10, 20, 1)), side(flat(1, 10, 20, 1)), "ssim")
+    with refuses("E-shape-mismatch", "160×170", "161×161"):
+        score(side(flat(1, 170, 160, 1)), side(flat(1, 170, 160, 1)), "ms_ssim")
+
+
+def test_missing_worst_is_refused() -> None:
+    with refuses("E-invalid-spec", "missing='skip'"):
+        sy.evaluate("images", side(flat(1), flat(2)), side(flat(1)), ["psnr"], missing="worst")
