@@ -342,6 +342,16 @@ FAULTS: dict[str, dict[str, Fault]] = {
             "constant-boxes", "warning",
         ),
     },
+    "tables": {
+        "pipes": (put(1, "html", lambda d: len(d[1].pop("boxes")) and ["| a | b |\n|---|---|\n| 1 | 2 |"] * len(d[1]["html"])), "other-markup", "error"),
+        "token limit": (put(1, "html", lambda d: [text.partition("</table>")[0] for text in d[1]["html"]]), "cut-off", "warning"),
+        "one table": (put(1, "html", lambda d: len(d[1].pop("boxes")) and ["<table><td>a</table>" for _ in d[1]["html"]]), "same-reply", "warning"),
+        "spans": (
+            put(0, "html", lambda d: [text.replace("<td>", "<td colspan=x>", 1) for text in d[0]["html"]]),
+            "odd-spans", "warning",
+        ),
+        "next table": (put(1, "html", lambda d: len(d[1].pop("boxes")) and [*d[0]["html"][1:], d[0]["html"][0]]), "replies-shifted", "error"),
+    },
     "captions": {
         "next image": (put(1, "caption", lambda d: [*d[1]["caption"][1:], d[1]["caption"][0]]), "captions-shifted", "error"),
         "any image": (

@@ -13,7 +13,8 @@ from support.drawn_tables import changed_rows, draw_rows, html
 from support.refusal import refuses
 
 import steelyard as sy
-from steelyard.tasks.tables import trees
+from steelyard.tasks.tables import trees, views
+from steelyard.tasks.tables.paths import edit_path, in_words
 from steelyard.tasks.tables.trees import grid_scores, grits_con, grits_top, parse_tables, scan, teds, teds_struct
 
 TWO = "<tr><td>a</td><td>1</td></tr><tr><td>b</td><td>2</td></tr>"
@@ -322,3 +323,72 @@ def test_bad_truths_and_replies_are_refused() -> None:
     report = sy.evaluate("tables", good, large, ["teds", "grits_con", "cell_f1"], confidence=None)
     assert [report[name].value for name in ("teds", "grits_con", "cell_f1")] == [0.0, 0.0, 0.0]
     assert "too large" in " ".join(report["teds"].notes)
+
+
+def test_edits_in_words() -> None:
+    head = '<tr><td colspan="2">h</td></tr>'
+    path = edit_path(wrapped(head + TWO), wrapped("<tr><td>h</td></tr><tr><td>a</td><td>7</td></tr>"))
+    assert path is not None
+    assert path.words == ("colspan 2 → 1 in row 1, column 1", "'1' → '7' in row 2, column 2", "row 3 lost")
+    assert path.true_cells == ("span", "right", "text", "lost", "lost")
+    assert path.reply_cells == ("span", "right", "text")
+    assert in_words(path) == "; ".join(path.words) + "."
+    same = edit_path(wrapped(TWO), wrapped(TWO))
+    assert same is not None
+    assert in_words(same) == "The tables are alike."
+    more = edit_path(wrapped(TWO), wrapped("<tr><td>a</td><td>1</td><td>x</td></tr><tr><td>b</td></tr>"))
+    assert more is not None
+    assert more.words == ("row 1, column 3 of the reply is new", "row 2, column 2 lost")
+    assert edit_path(wrapped(TWO), "a list") is None
+
+
+def test_costs_of_the_path_are_the_distance() -> None:
+    """Without texts, rows and cells that are lost or new and cells with other spans are what TEDS charges."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        rows = draw_rows(rng, int(rng.integers(1, 5)), int(rng.integers(1, 5)))
+        texts = [html([[("", *cell[1:]) for cell in row] for row in r]) for r in (rows, changed_rows(rng, rows))]
+        path = edit_path(*texts)
+        assert path is not None
+        nodes = max(table.rows + len(table.cells) for table in (path.truth, path.reply))
+        cells = path.true_cells.count("lost") + path.true_cells.count("span") + path.reply_cells.count("new")
+        whole = sum("column" not in word for word in path.words)
+        assert teds_struct(*texts) == pytest.approx(1 - (cells + whole) / nodes, abs=1e-12)
+
+
+def test_tools_explained() -> None:
+    bold = CASES["bold_lost"]
+    report = sy.evaluate(
+        "tables",
+        side(bold["truth"], f"<table>{TWO}</table>"),
+        side(bold["prediction"], f"<table>{TWO}</table>"),
+        ["teds"],
+        explain=["pubtabnet", "omnidocbench", "microsoft"],
+        confidence=None,
+    )
+    tools = {explanation.tool: explanation for explanation in report.explanations}
+    ibm = tools["pubtabnet"]
+    assert ibm.ours["teds"] == 1.0
+    assert ibm.theirs["teds"] == pytest.approx(bold["IBM TEDS"] / 2)  # the bare table scores 0
+    steps = {step.setting: step.values["teds"] for step in ibm.steps}
+    assert steps["where a table is looked for"] == pytest.approx(0.5)
+    assert steps["tags inside cells"] == pytest.approx((1 + 1 - 2 / 3 / 6) / 2)
+    assert tools["omnidocbench"].theirs["teds"] == pytest.approx((bold["OmniDocBench TEDS"] + 1) / 2)
+    assert tools["microsoft"].theirs["grits_con"] == pytest.approx(1.0)
+
+
+def test_what_the_page_shows() -> None:
+    truth = side(wrapped(TWO), wrapped(TWO), wrapped(TWO))
+    reply = side(wrapped(TWO), wrapped(TWO.replace(">b<", ">c<")), "a list")
+    report = sy.evaluate("tables", truth, reply, ["teds"])
+    pairs, state = report.details.pairs, report.details.state
+    counts = views.cell_outcomes(pairs)
+    assert counts.values[:, 0].tolist() == [7, 1, 0, 4, 0]
+    assert views.score_histogram(pairs).columns["count"].sum() == 3
+    assert np.mean(views.score_by_size(pairs).columns["y"]) == pytest.approx((1 + 5 / 6 + 0) / 3)
+    listed = views.listing(pairs, state)
+    assert listed.columns["edits"].names[1] == "'b' → 'c' in row 2, column 1."
+    scene = views.scene(pairs, 1, report.details.metrics[0])
+    assert [raster.title for raster in scene.rasters] == ["Truth", "Reply"]
+    assert scene.summary == "'b' → 'c' in row 2, column 1."
+    assert not views.scene(pairs, 2, report.details.metrics[0]).rasters

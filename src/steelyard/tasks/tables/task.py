@@ -32,5 +32,7 @@ TASK = Task(
     defaults_for=defaults_for,
     options=OPTIONS,
     reader="tables",
+    views="steelyard.tasks.tables.views",
+    checks="steelyard.tasks.tables.checks",
     policy=Policy(missing="worst"),
 )
