@@ -45,8 +45,8 @@ class Task(Frozen):
     `plain(truth, predictions)` makes columns of bare arrays, with notes on how they were taken, or gives None where the
     sides have names. `device` names a module that counts tensors on their device: see `partial.tensors`.
     `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}. `score_rules(options)` says how
-    scores in channels become a predicted label map, where the task takes such scores. `align(pairs)` gives the pairs of
-    several models the same units, where units are of the predictions too.
+    scores in channels become a predicted label map, where the task takes such scores. `align(pairs, metrics)` gives the
+    pairs of several models the same units, where units are of the predictions too.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Task(Frozen):
     plain: Callable[[Any, Any], tuple[Any, Any, tuple[str, ...]] | None] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     score_rules: Callable[[Options], Any] | None = None
-    align: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    align: Callable[[Sequence[Any], Sequence[Metric]], Sequence[Any]] | None = None
 
     def view(self, name: str) -> Any:
         """What the module `views` has under a name, or None.

@@ -87,7 +87,7 @@ def _on_aligned_units(task: Task, request: Request, models: Sequence[Measured]) 
     """Measure models again whose units are not those of all."""
     assert task.align is not None
     aligned = []
-    for model, pairs in zip(models, task.align([model.pairs for model in models]), strict=True):
+    for model, pairs in zip(models, task.align([model.pairs for model in models], models[0].metrics), strict=True):
         if pairs is not model.pairs:
             state = with_groups(task, request, pairs, measure_state(pairs, model.metrics))
             model = replace(model, pairs=pairs, state=state)

@@ -69,7 +69,10 @@ def flipped_text(comparison: Comparison, tested: Iterable[Difference] | None = N
             return "not computed."
         return f"Student's t over {_runs_over(design)}, {correction}."
     drawn = "units" if cluster is None else f"clusters by '{cluster}'"
-    return f"paired sign flips over {drawn}, {correction}."
+    if methods == {"halves"}:
+        return f"Student's t over random halves of the units, {correction}."
+    halves = ", or Student's t over random halves of them" if "halves" in methods else ""
+    return f"paired sign flips over {drawn}{halves}, {correction}."
 
 
 def verdict_text(verdict: str) -> str:

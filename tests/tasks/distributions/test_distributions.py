@@ -113,6 +113,26 @@ def test_neighbours(name: str, k: int) -> None:
             assert values[:2] == pytest.approx([package["precision"], package["recall"]], abs=1e-6)
 
 
+def test_neighbours_of_many_vectors() -> None:
+    """Blocks in single precision, with ties on purpose, count as exact arithmetic does."""
+    rng = np.random.default_rng(7)
+    x, y = (rng.integers(-3, 4, (1100, 4)).astype(np.float32) + shift for shift in (0, 1))
+    own, cross = ({}, ((x[:, None].astype(float) - y[None]) ** 2).sum(axis=2))
+    for name, rows in (("x", x), ("y", y)):
+        square = ((rows[:, None].astype(float) - rows[None]) ** 2).sum(axis=2)
+        np.fill_diagonal(square, np.inf)
+        own[name] = np.sort(square, axis=1)[:, 4]
+    for edge, inside in (("closed", np.less_equal), ("open", np.less)):
+        balls = inside(cross, own["x"][:, None])
+        expected = [
+            balls.any(axis=0).mean(),
+            inside(cross, own["y"]).any(axis=1).mean(),
+            balls.sum(axis=0).mean() / 5,
+            balls.any(axis=1).mean(),
+        ]
+        assert scores(x, y, *[f"{part}(k=5, edge={edge})" for part in FOUR]) == pytest.approx(expected, abs=1e-12)
+
+
 def test_presets_are_the_settings_of_the_tools() -> None:
     x, y = pair("one_dimension_30x1")
     closed, opened = (golden("one_dimension_30x1", f"own_knn_{edge}") for edge in ("closed_k3", "open_k5"))
@@ -235,6 +255,64 @@ def test_extractors_must_agree(tmp_path: Path) -> None:
     (tmp_path / "z.json").write_text('{"extractor": "inception-2048", "layer": "pool3"}')
     report = sy.evaluate("distributions", str(tmp_path / "x.npz"), str(tmp_path / "z.npy"), ["fid"], confidence=None)
     assert report["fid"].label == "FID"
+
+
+def test_generators_that_share_the_reference() -> None:
+    """The influences of the real vectors cancel in a difference; other ids are independent; other sizes are refused."""
+    rng = np.random.default_rng(5)
+    real = rng.normal(size=(120, 4))
+    first, second = rng.normal(size=(120, 4)) * 0.8, rng.normal(size=(120, 4)) + 0.2
+    ids = [f"{place:03d}" for place in range(120)]
+    sides = [{"id": [f"{name}{i}" for i in ids], "features": x} for name, x in (("a", first), ("b", second))]
+    moved = [sy.evaluate("distributions", real, x, ["fid"]).units().values["fid"] for x in (first, second)]
+    shared, own = moved[1][120:] - moved[0][120:], [values[:120] for values in moved]
+    expected = math.sqrt((shared**2).sum() + (own[0] ** 2).sum() + (own[1] ** 2).sum()) / 119
+    apart = sy.compare("distributions", {"features": real}, *sides, ["fid", "kid"])
+    assert apart["fid"].se == pytest.approx(expected, rel=0.01)
+    paired = sy.compare("distributions", real, first, second, ["fid"])
+    assert paired["fid"].difference == pytest.approx(apart["fid"].difference, rel=1e-12)
+    together = math.sqrt((shared**2).sum() + ((own[1] - own[0]) ** 2).sum()) / 119
+    assert paired["fid"].se == pytest.approx(together, rel=0.01)
+    with refuses("E-conflict", "120", "100"):
+        sy.compare("distributions", real, first, second[:100], ["fid"])
+    assert sy.compare("distributions", real, first, second[:100], ["kid"])["kid"].interval is not None
+
+
+def test_a_permutation_test_where_sets_are_alike() -> None:
+    rng = np.random.default_rng(6)
+    report = sy.evaluate("distributions", rng.normal(size=(60, 3)), rng.normal(size=(60, 3)), ["kid"])
+    assert report["kid"].interval is None
+    assert "p = " in report["kid"].why_no_interval
+    far = sy.evaluate("distributions", rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + 2, ["kid"])
+    assert far["kid"].interval is not None
+
+
+def test_moments_of_shards_give_the_distance(tmp_path: Path) -> None:
+    """Parts that keep their moments alone pool to the distance of all vectors."""
+    x, y = pair("larger_300x16")
+    whole = scores(x, y, "fid")
+    gathered = []
+    for part in range(3):
+        one = sy.Accumulator("distributions", options={"keep": "moments"})
+        sides = [{"id": list(range(part, len(rows), 3)), "features": rows[part::3]} for rows in (x, y)]
+        one.update(*sides)
+        one.compact(["fid"])
+        gathered.append(one)
+    gathered[0].merge(gathered[1])
+    gathered[0].merge(gathered[2])
+    report = gathered[0].report(["fid"])
+    assert report["fid"].value == pytest.approx(whole[0], rel=1e-9)
+    kept = scores(
+        {"id": range(300), "features": x}, {"id": range(280), "features": y}, "fid", options={"keep": "moments"}
+    )
+    assert kept == pytest.approx(whole, rel=1e-9)
+
+
+def test_rows_lie_in_a_file_from_a_size_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = pair("larger_300x16")
+    expected = scores(x, y, "fid", "kid", "precision")
+    monkeypatch.setattr("steelyard.tasks.distributions.data.ON_DISK", 1000)
+    assert scores(x, y, "fid", "kid", "precision") == expected
 
 
 def test_check_asks_for_the_extractor() -> None:

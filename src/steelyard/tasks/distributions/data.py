@@ -27,6 +27,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
+from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage, no_slice_column
 from steelyard.core.records import Column, Records, Schema, as_object, weight_column
@@ -36,6 +37,7 @@ from steelyard.core.task import Policy
 from steelyard.core.weights import Floats, Role, Weights
 from steelyard.tasks.distributions.moments import Moments, merge_moments, moments_of_rows
 
+SIZE_BIASED = ("fid", "fid_infinity", "vendi", "inception_score", "recall", "coverage")
 ON_DISK = 256 << 20  # bytes of rows, from which they are held in a file
 SIDES = ("real", "generated")
 REAL, GENERATED, REAL_STATISTICS, GENERATED_STATISTICS = range(4)  # what a row is
@@ -172,8 +174,20 @@ class DistributionPairs(Frozen):
         return out
 
 
-def align_models(models: Sequence[DistributionPairs]) -> list[DistributionPairs]:
-    """The pairs of several generators with the units of all: vectors with equal ids are paired, others stand alone."""
+def align_models(models: Sequence[DistributionPairs], metrics: Sequence[Metric]) -> list[DistributionPairs]:
+    """The pairs of several generators with the units of all: vectors with equal ids are paired, others stand alone.
+
+    Metrics whose bias depends on the size of a set are refused where the sizes differ.
+    """
+    sizes = [int(np.count_nonzero((pairs.side == GENERATED) & (pairs.row >= 0))) for pairs in models]
+    biased = next((metric for metric in metrics if metric.name in SIZE_BIASED), None)
+    has_rows = all(pairs.statistics[GENERATED] is None for pairs in models)
+    if biased is not None and has_rows and len(set(sizes)) > 1:
+        raise Conflict(
+            f"'{biased}' of {' and '.join(f'{size:,}' for size in dict.fromkeys(sizes))} generated vectors cannot be "
+            "compared: its bias depends on their number",
+            remedy="Give the same number of both models, or compare fid_corrected or kid.",
+        )
     first = models[0]
     if all(len(other.units) == len(first.units) and (other.units == first.units).all() for other in models[1:]):
         return list(models)
@@ -194,9 +208,9 @@ def empty_matrix(rows: int, width: int, kind: Any) -> Array:
     size = rows * width * np.dtype(kind).itemsize
     if size < ON_DISK:
         return np.empty((rows, width), dtype=kind)
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - the mapping keeps it open
-    file.truncate(size)
-    return np.memmap(file, dtype=kind, mode="r+", shape=(rows, width))
+    with tempfile.TemporaryFile() as file:  # the mapping outlives it
+        file.truncate(size)
+        return np.memmap(file, dtype=kind, mode="r+", shape=(rows, width))
 
 
 def row_hashes(rows: Array) -> Array:
@@ -402,7 +416,9 @@ class FeatureRows(Rows):
                 if statistics[code] is None and "features" in records:
                     mine = np.flatnonzero((pairs.side == code) & (pairs.row >= 0))
                     rows = take_rows(records["features"], pairs.row[mine])
-                    statistics[code] = moments_of_rows(rows, None if pairs.weight is None else pairs.weight[mine])
+                    if len(rows):
+                        weight = None if pairs.weight is None else pairs.weight[mine]
+                        statistics[code] = moments_of_rows(rows, weight).with_factor()
         if all(moments is None for moments in statistics):
             features = pairs.matrix("features")
             count = (pairs.row >= 0).astype(np.int64)

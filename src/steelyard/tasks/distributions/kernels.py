@@ -22,7 +22,9 @@ def polynomial(a: Floats, b: Floats) -> Floats:
     product = a @ b.T
     product /= a.shape[1]
     product += 1.0
-    return np.asarray(product * product * product)
+    cube = product * product
+    cube *= product
+    return np.asarray(cube)
 
 
 def gaussian(a: Floats, b: Floats) -> Floats:

@@ -36,6 +36,10 @@ class Moments(Frozen):
         """The centred products, d×d."""
         return np.asarray(self.factor.T @ self.factor)
 
+    def with_factor(self) -> Moments:
+        """The moments with their factor, as rows keep them."""
+        return Moments(self.count, self.mean, self.factor if len(self.factor) else factor_of(self.products))
+
     @property
     def divisor(self) -> float:
         """What makes products a covariance."""
@@ -47,9 +51,9 @@ class Moments(Frozen):
         return float((self.factor**2).sum()) / self.divisor
 
     @staticmethod
-    def of_statistics(mean: Floats, covariance: Floats, count: float) -> Moments:
-        """The moments that a file of mean and covariance gives."""
-        return Moments(count, mean, factor_of(covariance * ((count - 1) if count else 1.0)))
+    def of_statistics(mean: Floats, factor: Floats, count: float) -> Moments:
+        """The moments of a mean and a factor of the covariance."""
+        return Moments(count, mean, factor * math.sqrt(count - 1) if count else factor)
 
 
 class Products(Moments):
@@ -71,11 +75,16 @@ class Products(Moments):
 
 def factor_of(products: Floats) -> Floats:
     """A matrix F with F'F = products: Cholesky's, or by eigenvalues where they are singular."""
+    return factor_and_least(products)[0]
+
+
+def factor_and_least(products: Floats) -> tuple[Floats, float]:
+    """The factor of `factor_of`, and the least eigenvalue; 0 for that where Cholesky's factor shows none below."""
     try:
-        return np.asarray(np.linalg.cholesky(products)).T
+        return np.asarray(np.linalg.cholesky(products)).T, 0.0
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(products)
-        return np.asarray((vectors * np.sqrt(np.clip(values, 0.0, None))).T)
+        return np.asarray((vectors * np.sqrt(np.clip(values, 0.0, None))).T), float(values[0])
 
 
 def moments_of_rows(rows: NDArray[Any], weights: Floats | None = None) -> Moments:
@@ -119,15 +128,25 @@ def root_trace(x: Moments, y: Moments) -> float:
     d = len(x.mean)
     rows = [m.factor if len(m.factor) else None for m in (x, y)]
     if d > SMALL and all(factor is None or len(factor) >= d for factor in rows):
-        products = x.products
-        try:
-            lower = np.linalg.cholesky(products)
-        except np.linalg.LinAlgError:
-            lower = factor_of(products).T
-        values = np.linalg.eigvalsh(lower.T @ y.products @ lower)
+        upper = factor_of(x.products) if rows[0] is None else rows[0]
+        half = None if rows[1] is None else _product(upper, rows[1])
+        values = np.linalg.eigvalsh(upper @ y.products @ upper.T if half is None else half @ half.T)
         return float(np.sqrt(np.clip(values, 0.0, None)).sum()) / scale
     first, second = (factor_of(m.products) if f is None else f for m, f in zip((x, y), rows, strict=True))
     return float(np.linalg.svd(first @ second.T, compute_uv=False).sum()) / scale
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    """The product a b'; of two upper triangles in blocks, without what is zero."""
+    n = len(a)
+    if a.shape != (n, n) or b.shape != (n, n) or np.tril(a, -1).any() or np.tril(b, -1).any():
+        return np.asarray(a @ b.T)
+    step, out = -(-n // 8), np.empty((n, n))
+    for i in range(0, n, step):
+        for j in range(0, n, step):
+            first = max(i, j)
+            out[i : i + step, j : j + step] = a[i : i + step, first:] @ b[j : j + step, first:].T
+    return out
 
 
 def frechet(x: Moments, y: Moments) -> float:

@@ -18,6 +18,7 @@ from steelyard.core.weights import Floats
 Array = NDArray[Any]
 BLOCK = 512
 SPLITS = 15
+FEW = 1024  # rows from which the few nearest are found by a bound
 EDGES = ("closed", "open")
 PAIRS = 1 << 20  # that are computed again at a time
 ERROR = 4e-6  # of the squared lengths: what a squared distance in single precision may be off
@@ -57,12 +58,11 @@ class Centred:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def distances(self, start: int, stop: int, other: Centred) -> Array:
-        """Squared distances of some rows to all of another set, in single precision."""
-        block: Array = self.single[start:stop] @ other.single.T
-        block *= -2.0
+    def distances(self, start: int, stop: int, other: Centred, first: int = 0) -> Array:
+        """Squared distances of some rows to those of another set, from its row `first` on, in single precision."""
+        block: Array = (np.float32(-2.0) * self.single[start:stop]) @ other.single[first:].T
         block += self.square[start:stop, np.newaxis]
-        block += other.square
+        block += other.square[first:]
         return block
 
 
@@ -97,6 +97,49 @@ def nearest_of(rows: Centred, most: int) -> Nearest:
     return Nearest(place, square)
 
 
+def few_nearest_of(rows: Centred, most: int) -> Nearest:
+    """The same as `nearest_of` for few neighbours, with each distance computed once.
+
+    An eighth of the rows bounds how far the nearest of each row can be; only what is within that is sorted.
+    """
+    n = len(rows)
+    if n < FEW or most > FEW // 32:
+        return nearest_of(rows, most)
+    sample = Centred.__new__(Centred)
+    sample.single, sample.square = rows.single[::8], rows.square[::8]
+    bound = np.empty(n, dtype=np.float32)
+    for start in range(0, n, BLOCK):
+        block = rows.distances(start, min(start + BLOCK, n), sample)
+        bound[start : start + BLOCK] = np.partition(block, most, axis=1)[:, most]
+    bound += np.float32(2 * ERROR) * (rows.square + np.float32(rows.largest))
+    owners, places, squares = [], [], []
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        block = rows.distances(start, stop, rows, start)
+        block[np.arange(stop - start), np.arange(stop - start)] = np.inf
+        width = block.shape[1]
+        for within, turned in (
+            (block <= bound[start:stop, np.newaxis], False),
+            (block[:, stop - start :] <= bound[stop:], True),
+        ):
+            i, j = np.divmod(np.flatnonzero(within), max(within.shape[1], 1))
+            column = j + (stop - start if turned else 0)
+            squares.append(block.reshape(-1)[i * width + column])
+            owners.append(column + start if turned else i + start)
+            places.append(i + start if turned else column + start)
+    owner, place, square = (np.concatenate(parts) for parts in (owners, places, squares))
+    order = np.lexsort((square, owner))
+    owner, place, square = owner[order], place[order], square[order]
+    begin = np.searchsorted(owner, np.arange(n + 1))
+    at = begin[:-1, np.newaxis] + np.arange(most)
+    inside = at < begin[1:, np.newaxis]
+    at = np.minimum(at, len(owner) - 1)
+    return Nearest(
+        np.where(inside, place[at], 0).astype(np.int32),
+        np.where(inside, np.maximum(square[at], 0.0), np.inf).astype(np.float32),
+    )
+
+
 def exact_radii(rows: Centred, nearest: Nearest, k: int) -> Floats:
     """The squared distance to the k-th neighbour in double precision.
 
@@ -109,6 +152,7 @@ def exact_radii(rows: Centred, nearest: Nearest, k: int) -> Floats:
     columns = min(max(columns, k), most)
     i = np.repeat(np.arange(n), columns)
     squares = exact_squares(rows.rows, rows.rows, i, nearest.place[:, :columns].ravel()).reshape(n, columns)
+    squares[np.isinf(nearest.square[:, :columns])] = np.inf
     radii = np.partition(squares, k - 1, axis=1)[:, k - 1]
     full = np.flatnonzero((nearest.square[:, -1] <= bound) & (most < n - 1))
     for row in full.tolist():
@@ -169,24 +213,19 @@ def count_balls(
             edge = limit.astype(np.float32)
             sure = square < edge - margin
             near = square <= edge + margin
-            near &= ~sure
-            i, j = np.nonzero(near)
-            closed = opened = None
-            if len(i):
-                exact = exact_squares(x, y, i + start, j)
-                of_pair = limit[i, 0] if by_row else limit[0, j]
-                closed, opened = exact <= of_pair, exact < of_pair
-            for code, extra in enumerate((closed, opened)):
+            near ^= sure
+            i, j = np.divmod(np.flatnonzero(near), near.shape[1])
+            exact = exact_squares(x, y, i + start, j)
+            of_pair = limit[i, 0] if by_row else limit[0, j]
+            surely = sure.any(axis=1)
+            if by_row:
+                balls += np.count_nonzero(sure, axis=0)
+            for code, extra in enumerate((exact <= of_pair, exact < of_pair)):
+                reached = covered if by_row else recalled
+                reached[code, start:stop] |= surely
+                reached[code, start + i[extra]] = True
                 if by_row:
-                    balls[code] += sure.sum(axis=0)
-                    covered[code, start:stop] |= sure.any(axis=1)
-                    if extra is not None:
-                        np.add.at(balls[code], j[extra], 1)
-                        covered[code, start + i[extra]] = True
-                else:
-                    recalled[code, start:stop] |= sure.any(axis=1)
-                    if extra is not None:
-                        recalled[code, start + i[extra]] = True
+                    balls[code] += np.bincount(j[extra], minlength=balls.shape[1])
     return Counts(balls, covered, recalled, None if halves is None else halves.numbers())
 
 

@@ -45,7 +45,7 @@ from steelyard.io.table import Table
 from steelyard.io.text import ending, read_bytes
 from steelyard.maps.arrays import array_names, numpy_file
 from steelyard.tasks.distributions.data import FINGERPRINT, PREDICTION, TRUTH, FeatureRecords
-from steelyard.tasks.distributions.moments import Moments
+from steelyard.tasks.distributions.moments import Moments, factor_and_least
 
 VECTORS = {"features": ("features", "feats", "pool_3"), "probs": ("probs", "probabilities"), "logits": ("logits",)}
 STATISTICS = ("mu", "sigma", "mu_s", "sigma_s")
@@ -251,15 +251,15 @@ def _statistics(
     if float(np.abs(covariance - covariance.T).max()) > 1e-6 * max(scale, 1e-300):
         raise InvalidValue("'sigma' is not symmetric", where=source, remedy="A covariance matrix is.")
     covariance = (covariance + covariance.T) / 2
-    least = float(np.linalg.eigvalsh(covariance)[0])
+    count = float(options.of("n", side) or 0)
+    if 0 < count < 2:
+        raise OutOfRange(f"n is {count:g}", where=source, remedy="A covariance needs at least 2 images.")
+    factor, least = factor_and_least(covariance)
     if least < -1e-5 * max(scale, 1e-300):
         raise InvalidValue(
             f"'sigma' has a negative eigenvalue ({least:.3g})", where=source, remedy="A covariance matrix has none."
         )
-    count = float(options.of("n", side) or 0)
-    if 0 < count < 2:
-        raise OutOfRange(f"n is {count:g}", where=source, remedy="A covariance needs at least 2 images.")
-    moments = Moments.of_statistics(mean.astype(np.float64), covariance, count)
+    moments = Moments.of_statistics(mean.astype(np.float64), factor, count)
     return FeatureRecords(source, {}, known_columns(known, 1), RowLocation(source), statistics=moments)
 
 

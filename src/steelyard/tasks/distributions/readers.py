@@ -43,7 +43,7 @@ from steelyard.tasks.distributions.moments import (
     moments_of_rows,
     transport,
 )
-from steelyard.tasks.distributions.neighbours import EDGES, Centred, Counts, count_balls, nearest_of
+from steelyard.tasks.distributions.neighbours import EDGES, Centred, Counts, count_balls, few_nearest_of
 
 GROUPS = 10  # that are left out in turn to correct the bias of the Fréchet distance
 LEAST = 3  # vectors per dimension, below which the Fréchet distance says nothing
@@ -394,7 +394,7 @@ class Neighbours(RankingReader):
         def make() -> Counts:
             used = [np.flatnonzero(inside) for inside in mask]
             x, y = (take_rows(rows, mine) for rows, mine in zip(sets.rows, used, strict=True))
-            most = 8 * (max(self.k, 5) + 1)
+            most = 8 * (max(self.k, 5) + 1) if halves else max(self.k, 5) + 3
             centred, nearest = sets.once(("nearest", most, *key[3:]), lambda: _nearest(x, y, most))
             keys = tuple(sets.keys(code)[used[code]] for code in (REAL, GENERATED)) if halves else None
             return count_balls(x, y, self.k, nearest, centred, keys)  # type: ignore[arg-type]
@@ -416,7 +416,7 @@ class Neighbours(RankingReader):
 def _nearest(x: Array, y: Array, most: int) -> tuple[Any, Any]:
     centre = np.asarray(x[: 1 << 14].mean(axis=0), dtype=np.float64)
     sets = (Centred(x, centre), Centred(y, centre))
-    return sets, tuple(nearest_of(rows, most) for rows in sets)
+    return sets, tuple(few_nearest_of(rows, most) for rows in sets)
 
 
 class Vendi(SetReader):

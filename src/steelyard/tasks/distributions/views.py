@@ -33,7 +33,7 @@ def _sets(state: State) -> tuple[FeatureSets, Floats] | None:
     if block is None:
         return None
     sets = FeatureSets.of(block)
-    weights = np.asarray(next(iter(POINT.bind(state.units).blocks()))[0], dtype=np.float64)
+    weights = _weights(state)
     if min(np.count_nonzero(weights[unit] > 0) for unit in sets.unit) < 5:
         return None
     return sets, weights
@@ -58,17 +58,22 @@ def figures(pairs: DistributionPairs, state: State, metrics: Sequence[Metric]) -
 
 
 def tables(pairs: DistributionPairs, state: State) -> Mapping[str, Callable[[], Table]]:
-    """The vectors that cost the most, and the real ones that nothing covers."""
-    held = _sets(state)
-    if held is None:
+    """The generated vectors that cost the most, and the real ones that nothing covers.
+
+    Which tables there are does not depend on the vectors, since parts of data are asked too.
+    """
+    block: Any = state.blocks.get(FeatureRows())
+    if block is None or "statistics" in state.metadata.holds:
         return {}
-    sets, weights = held
-    made: dict[str, Callable[[], Table]] = {}
-    if _enough(sets):
-        made["costly"] = lambda: costly_vectors(sets, weights)
-    if (uncovered := _uncovered(sets, weights)) is not None and len(uncovered):
-        made["uncovered"] = lambda: uncovered_vectors(sets, uncovered)
-    return made
+    sets, weights = FeatureSets.of(block), _weights(state)
+    return {
+        "costly": lambda: costly_vectors(sets, weights),
+        "uncovered": lambda: uncovered_vectors(sets, _uncovered(sets, weights)),
+    }
+
+
+def _weights(state: State) -> Floats:
+    return np.asarray(next(iter(POINT.bind(state.units).blocks()))[0], dtype=np.float64)
 
 
 def distance_by_size(sets: FeatureSets, weights: Floats) -> Figure:
@@ -124,7 +129,9 @@ def axis_parts(x: Moments, y: Moments) -> tuple[float, Floats, float]:
 
 def _nearest(a: Array, b: Array, *, same: bool) -> tuple[Floats, Array]:
     """The distance of each row to the nearest of another set, or of the others of its own, and its place."""
-    distance, place = np.empty(len(a)), np.empty(len(a), dtype=np.int64)
+    distance, place = np.zeros(len(a)), np.zeros(len(a), dtype=np.int64)
+    if not len(a) or not len(b):
+        return distance, place
     square = np.einsum("ij,ij->i", b, b, dtype=np.float64)
     for start in range(0, len(a), 512):
         part = a[start : start + 512].astype(np.float64)
@@ -164,9 +171,12 @@ def _name(sets: FeatureSets, code: int, row: int) -> str:
 
 def costly_vectors(sets: FeatureSets, weights: Floats) -> Table:
     """The generated vectors that raise the distance the most, each with its nearest real one."""
-    moved = Frechet().moved(sets, weights)[GENERATED]
-    assert moved is not None
+    influences = Frechet().moved(sets, weights)[GENERATED] if _enough(sets) else None
+    count = len(sets.unit[GENERATED]) if len(sets.unit[REAL]) else 0
+    moved = np.full(count, np.nan) if influences is None else influences
     worst = np.argsort(-moved, kind="stable")[:WORST]
+    if influences is None and count <= MOST:
+        worst = np.argsort(-_nearest(sets.rows[GENERATED], sets.rows[REAL], same=False)[0], kind="stable")[:WORST]
     distance, place = _nearest(sets.rows[GENERATED][worst], sets.rows[REAL], same=False)
     names = [
         f"{_name(sets, GENERATED, row)}, nearest real {_name(sets, REAL, at)}"
@@ -178,15 +188,13 @@ def costly_vectors(sets: FeatureSets, weights: Floats) -> Table:
         "generated",
         tuple(names),
         ("moves it by", "distance to that"),
-        np.stack([moved[worst] / len(moved), distance], axis=1),
+        np.stack([moved[worst] / max(len(moved), 1), distance], axis=1),
     )
 
 
-def _uncovered(sets: FeatureSets, weights: Floats) -> Array | None:
-    if max(map(len, sets.unit)) > MOST:
-        return None
+def _uncovered(sets: FeatureSets, weights: Floats) -> Array:
     covered = Neighbours(part="coverage", k=5, edge="open").each(sets, weights)
-    return None if covered is None else covered[0][covered[1] == 0]
+    return np.zeros(0, np.int64) if covered is None else covered[0][covered[1] == 0]
 
 
 def uncovered_vectors(sets: FeatureSets, units: Array) -> Table:
