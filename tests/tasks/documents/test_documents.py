@@ -482,3 +482,47 @@ def test_checks_of_sides_and_orders() -> None:
     assert sy.check("documents", {**truth, "order": [1] * 12}, reply)["no-order"].count == 6
     empty = {**reply, "markdown": [*reply["markdown"][:5], " "]}
     assert sy.check("documents", truth, empty)["empty-replies"].count == 1
+
+
+# Views and explanations --------------------------------------------------------------------------------------------------
+def test_explain_omnidocbench() -> None:
+    """Each rule alone: punctuation costs 1 of 10 letters, a surplus text of 40, and the first table its place."""
+    truth = blocks("ab cd, efg", ("table", TABLE), "hijklmnopq")
+    reply = markdown("ab cd. efg", TABLE, "hijklmnopq", "0123456789" * 4)
+    report = sy.evaluate("documents", truth, reply, ["text_edit"], explain="omnidocbench", confidence=None)
+    (said,) = report.explanations
+    steps = {step.setting: step.values for step in said.steps}
+    assert said.ours["text_edit"] == pytest.approx(41 / 60)
+    assert steps["punctuation and blanks"]["text_edit"] == pytest.approx(40 / 57)
+    assert steps["surplus text and tables"]["text_edit"] == pytest.approx(1 / 20)
+    assert (said.ours["order_edit"], steps["the first table of a reply"]["order_edit"]) == (0, pytest.approx(1 / 3))
+    assert said.theirs == pytest.approx(
+        {
+            "text_edit": 0,
+            "text_edit(average=whole)": 0,
+            "text_edit(average=block)": 0,
+            "order_edit": 1 / 3,
+            "table_teds": 1,
+        }
+    )
+
+
+def test_tables_and_figures_of_a_page() -> None:
+    """A title read as text, a lost block, a table read as one, a formula, and one surplus line."""
+    truth = blocks(("title", "Results and discussion"), A, ("table", TABLE), B, ("formula", "$$x = 1$$"))
+    reply = markdown("Results and discussion", A, TABLE, "$$x = 1$$", "0123456789" * 4)
+    report = sy.evaluate("documents", truth, reply, confidence=None)
+    kinds = report.table("kinds")
+    counts = {
+        (row, column): kinds.values[i][j] for i, row in enumerate(kinds.rows) for j, column in enumerate(kinds.columns)
+    }
+    assert {key: value for key, value in counts.items() if value} == {
+        ("title", "text"): 1,
+        ("text", "text"): 1,
+        ("text", "no match"): 1,
+        ("table", "table"): 1,
+        ("formula", "formula"): 1,
+        ("not on the page", "text"): 1,
+    }
+    assert report.table("surplus").values.tolist() == [[40, 0]]
+    assert sum(report.figure("distances").columns["count"]) == 5

@@ -232,7 +232,8 @@ def _omnidocbench(value: list[Any], source: str) -> Iterator[Row]:
             raise Conflict(f"'{page}' is also page {seen[page]}", where=where, remedy="Keep one of them.")
         seen[page] = number
         attributes = info.get("page_attribute") or {}
-        base: Row = {"page": page, **{str(k): _plain_value(v) for k, v in dict(attributes).items()}}
+        size = {key: info[key] for key in ("width", "height") if isinstance(info.get(key), int | float)}
+        base: Row = {"page": page, **size, **{str(k): _plain_value(v) for k, v in dict(attributes).items()}}
         blocks = list(expect(_held(entry, "layout_dets", where), "an array", "layout_dets", where))
         made = list(_page_blocks(blocks, (entry.get("extra") or {}).get("relation") or [], where))
         yield from (base | row for row in made or [{"block": "none", "type": "blank", "text": ""}])
@@ -259,8 +260,17 @@ def _page_blocks(blocks: list[Any], relations: list[Any], where: str) -> Iterato
             "order": block.get("order"),
             "ignore": bool(block.get("ignore", False)),
         }
+        row |= _box(block.get("poly"))
         attributes = block.get("attribute") or {}
         yield row | {str(k): _plain_value(v) for k, v in dict(attributes).items()}
+
+
+def _box(poly: Any) -> Row:
+    """The box around the corners of a block, for pictures."""
+    if not isinstance(poly, list) or len(poly) < 4 or any(not isinstance(v, int | float) for v in poly):
+        return {}
+    x, y = poly[::2], poly[1::2]
+    return {"x": min(x), "y": min(y), "w": max(x) - min(x), "h": max(y) - min(y)}
 
 
 def _content(block: Any) -> str:

@@ -45,6 +45,7 @@ TASK = Task(
     defaults_for=defaults_for,
     options=OPTIONS,
     reader="documents",
+    views="steelyard.tasks.documents.views",
     checks="steelyard.tasks.documents.checks",
     policy=Policy(missing="worst"),
 )
