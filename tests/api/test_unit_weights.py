@@ -85,6 +85,14 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
         {"id": ["a", "b"], "features": [[0.0], [1.0]]}, {"id": ["a", "b"], "features": [[0.0], [2.0]]}, "fid(least=0)",
         0.25 + (2**0.5 - 0.5**0.5) ** 2, 0.75**2 + (2**0.5 - 0.5) ** 2,
     ),
+    "flow": (
+        {"image": ["a", "b"], "map": [np.zeros((2, 3, 4))] * 2},
+        {"image": ["a", "b"], "map": [np.zeros((2, 3, 4)), np.ones((2, 3, 4))]}, "bad@1", 0.5, 0.25,
+    ),
+    "disparity": (
+        {"image": ["a", "b"], "map": [np.ones((3, 4))] * 2},
+        {"image": ["a", "b"], "map": [np.ones((3, 4)), np.full((3, 4), 5)]}, "epe", 2, 1,
+    ),
     "grounding": (
         {**{k: v for k, v in BOX.items() if k != "label"}, "expression": ["e", "e"]},
         {**{k: v[:1] for k, v in BOX.items() if k != "label"}, "expression": ["e"]}, "acc@0.5", 0.5, 0.75,

@@ -197,7 +197,7 @@ def bomb() -> bytes:
         ("a.mat", b"", FLOW, UnknownFormat),
         ("a.dsp5", b"HDF", DISPARITY, InputError),
     ],
-)  # fmt: skip
+)
 def test_refused_files(tmp_path: Path, name: str, data: bytes, reading: Reading, kind: type[InputError]) -> None:
     path = saved(tmp_path, name, data)
     with pytest.raises(kind) as caught:

@@ -385,6 +385,21 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "blurred": (put(0, "mask", lambda d: maps(lambda m: m * (1 + np.arange(m.shape[1]) % 3).astype("u1"))(d[0]["mask"])), "blurred-masks", "warning"),
         "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "maps-refused", "error"),
     },
+    "flow": {
+        "swapped": (put(1, "map", lambda d: maps(lambda m: m[..., ::-1])(d[1]["map"])), "flow-swapped", "error"),
+        "v upwards": (put(1, "map", lambda d: maps(lambda m: m * [1, -1])(d[1]["map"])), "flow-swapped", "error"),
+        "backward": (put(1, "map", lambda d: maps(lambda m: -m)(d[1]["map"])), "flow-negated", "error"),
+        "turned over": (put(1, "map", lambda d: maps(lambda m: m[::-1])(d[1]["map"])), "flow-upside-down", "error"),
+        "scale": (put(1, "map", lambda d: maps(lambda m: m * 64)(d[1]["map"])), "flow-scale", "warning"),
+        "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "flow-refused", "error"),
+    },
+    "disparity": {
+        "negated": (put(1, "map", lambda d: maps(lambda m: -m)(d[1]["map"])), "disparity-negated", "error"),
+        "turned over": (put(1, "map", lambda d: maps(lambda m: m[::-1])(d[1]["map"])), "disparity-upside-down", "error"),
+        "scale": (put(1, "map", lambda d: maps(lambda m: m * 256)(d[1]["map"])), "disparity-scale", "warning"),
+        "negative": (put(1, "map", lambda d: maps(lambda m: -0.1 * m)(d[1]["map"])), "disparity-negative", "warning"),
+        "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "disparity-refused", "error"),
+    },
     "segmentation": {
         "one off": (put(1, "map", lambda d: maps(lambda m: m + 1)(d[1]["map"])), "labels-shifted", "error"),
         "void": (put(0, "map", lambda d: maps(rim)(d[0]["map"])), "void-counted", "warning"),

@@ -46,6 +46,8 @@ MODULES = {
     "depth": "steelyard.tasks.depth.task",
     "normals": "steelyard.tasks.normals.task",
     "images": "steelyard.tasks.images.task",
+    "flow": "steelyard.tasks.flow.task",
+    "disparity": "steelyard.tasks.disparity.task",
 }
 
 # What people call the tasks, in any case and with spaces, hyphens or underscores.
@@ -84,6 +86,8 @@ SYNONYMS = {
     "depth": ("depth estimation", "monocular depth", "depth maps", "monodepth", "mde"),
     "normals": ("surface normals", "normal estimation", "normal maps", "surface normal estimation"),
     "images": ("image quality", "restoration", "super resolution", "image restoration", "psnr", "image"),
+    "flow": ("optical flow", "motion", "scene flow"),
+    "disparity": ("stereo", "stereo matching", "stereo disparity", "disparities"),
 }
 
 

@@ -28,12 +28,12 @@ _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![A-Za-z_]) | [-+]?inf\b)
       | (?P<quoted>"(?:[^"\\]|\\.)*")
-      | (?P<word>[^\W\d][\w.\-/]*|[23]d\b)
+      | (?P<word>[^\W\d][\w.\-/]*(?:(?<=\d)\+)?|[23]d\b)  # s40+ is a word
       | (?:\\(?=@))?(?P<mark>[@(),=:\[\]])  # Markdown writes \@
     )""",
     re.VERBOSE,
 )
-_WORD = re.compile(r"(?:[^\W\d][\w.\-/]*|[23]d)\Z")
+_WORD = re.compile(r"(?:[^\W\d][\w.\-/]*(?:(?<=\d)\+)?|[23]d)\Z")
 LARGEST = sys.float_info.max
 _CONSTANTS = {"true": True, "false": False, "none": None}
 _BETWEEN = re.compile(r"[\s_\-]+")

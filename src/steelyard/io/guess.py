@@ -36,9 +36,10 @@ LEAST_SHARE = 0.3  # of a task's columns, for it to be suggested
 RECORDS = 20  # so many records say which keys a file has
 ENTRIES = 5000  # so many files say what a folder holds
 VOLUMES = (".nii.gz", ".nii", ".hdr", ".hdr.gz", ".nrrd", ".nhdr", ".mha", ".mhd")
-MAPS = (".png", ".tif", ".tiff")
+MAPS = (".png", ".tif", ".tiff", ".pfm")
 ARRAYS = (".npy", ".npz")
-FIELDS = {".dpt": ("depth",)}  # endings of maps of values, and the tasks that they are for
+# Endings of maps of values, and the tasks that they are for.
+FIELDS = {".dpt": ("depth",), ".flo": ("flow",), ".flo5": ("flow",), ".dsp5": ("disparity",)}
 FIELD_NAMES = {"depth": "depth", "normal": "normals", "normals": "normals"}  # of arrays in .npz files
 PHOTOS = (".jpg", ".jpeg", ".webp", ".bmp", ".ppm", ".pgm")
 VIDEOS = (".y4m", ".yuv")
@@ -264,12 +265,16 @@ def _is_anomaly_set(path: Path) -> bool:
 
 
 def _map_tasks(path: Path) -> tuple[str, ...]:
-    """What an image may hold, by its bits and channels: 16 bits of grey may be labels or depth, colours normals."""
+    """What an image may hold, by its bits and channels: 16 bits of grey may be labels, depth or disparity."""
+    if path.suffix.lower() == ".pfm":
+        return ("disparity",) if is_entry(path) and _head(path, 2) == b"Pf" else ("flow", "normals")
     if path.suffix.lower() != ".png" or not is_entry(path):
         return ("segmentation",)
     head = _head(path, 32)
     if head[24:26] == b"\x10\x00":
-        return ("segmentation", "depth")
+        return ("segmentation", "depth", "disparity")
+    if head[24:26] == b"\x10\x02":
+        return ("flow",)
     if _is_photo(path):
         return ("images",)
     return ("segmentation", "normals") if head[25:26] == b"\x02" else ("segmentation",)

@@ -26,6 +26,7 @@ NAMES = [
     "distributions",
     "depth", "normals",
     "images",
+    "flow", "disparity",
 ]  # fmt: skip
 
 

@@ -19,8 +19,13 @@ from steelyard.tasks.fields.options import Chosen
 
 # A region is what another leaves over.
 OPPOSITE = {
-    "noc": "occ", "fg": "bg", "matched": "unmatched", "rigid": "nonrigid", "sky": "notsky", "lowdetail": "highdetail",
-}  # fmt: skip
+    "noc": "occ",
+    "fg": "bg",
+    "matched": "unmatched",
+    "rigid": "nonrigid",
+    "sky": "notsky",
+    "lowdetail": "highdetail",
+}
 OPPOSITE |= {second: first for first, second in OPPOSITE.items()}
 MASK = Reading("mask", zero=False)
 
@@ -56,6 +61,7 @@ class FieldPairs(Pairs):
     readings: tuple[Reading, Reading] = (Reading("disparity"), Reading("disparity"))
     resize: str = "off"
     mask_value: float | None = None
+    mask_marks_invalid: bool = False
 
     @cached_property
     def regions(self) -> tuple[str, ...]:
@@ -94,7 +100,8 @@ class FieldPairs(Pairs):
         """Which pixels of an image are looked at; None for all."""
         if "mask" not in self.truth or not self.truth["mask"][self.truth_row[pair]]:
             return None
-        return self._marked(pair, "mask", shape)
+        marked = self._marked(pair, "mask", shape)
+        return ~marked if self.mask_marks_invalid else marked
 
     def region(self, pair: int, name: str, shape: tuple[int, ...]) -> Array:
         """Which pixels of an image belong to a region."""

@@ -10,20 +10,50 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.options import Option, Options
 
 COMMON = (
-    Option("scale", "number", "Number that all values are divided by, such as 1000 for millimetres; without it, grey "
-           "PNG files of 16 bits are divided by 256.", minimum=0, metavar="NUMBER"),
-    Option("channels", "choice", "Place of the channels in arrays, where the shape does not say it.", default="auto",
-           choices=("auto", "first", "last")),
-    Option("mask", "path", "Folder of masks named as the truth: pixels of 0 are left out.", sides=False, reads=True,
-           metavar="FOLDER"),
-    Option("region", "pairs", "Folder of masks that mark a region for of=NAME, as NAME=FOLDER.", sides=False,
-           reads=True, metavar="NAME=FOLDER"),
-    Option("resize", "choice", "Resize predictions of another size: bilinear as OpenCV and PyTorch do, corners as "
-           "align_corners=True does, or nearest.", default="off", choices=("off", "bilinear", "corners", "nearest"),
-           sides=False),
-    Option("suffix", "text", "Suffix of the file names, such as _10; other files are skipped.", reads=True,
-           metavar="TEXT"),
-)  # fmt: skip
+    Option(
+        "scale",
+        "number",
+        "Number that all values are divided by, such as 1000 for millimetres; without it, grey "
+        "PNG files of 16 bits are divided by 256.",
+        minimum=0,
+        metavar="NUMBER",
+    ),
+    Option(
+        "channels",
+        "choice",
+        "Place of the channels in arrays, where the shape does not say it.",
+        default="auto",
+        choices=("auto", "first", "last"),
+    ),
+    Option(
+        "mask",
+        "path",
+        "Folder of masks named as the truth: pixels of 0 are left out.",
+        sides=False,
+        reads=True,
+        metavar="FOLDER",
+    ),
+    Option(
+        "region",
+        "pairs",
+        "Folder of masks that mark a region for of=NAME, as NAME=FOLDER.",
+        sides=False,
+        reads=True,
+        metavar="NAME=FOLDER",
+    ),
+    Option(
+        "resize",
+        "choice",
+        "Resize predictions of another size: bilinear as OpenCV and PyTorch do, corners as "
+        "align_corners=True does, or nearest.",
+        default="off",
+        choices=("off", "bilinear", "corners", "nearest"),
+        sides=False,
+    ),
+    Option(
+        "suffix", "text", "Suffix of the file names, such as _10; other files are skipped.", reads=True, metavar="TEXT"
+    ),
+)
 
 
 def preset_option(presets: Mapping[str, Mapping[str, Any]]) -> Option:

@@ -1,0 +1,1 @@
+"""Task `flow`: see `task`."""
