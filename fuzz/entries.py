@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 REACHED_BY: dict[str, tuple[str, ...]] = {
+    "anomalies.scores": ("count_scores", "pack_scores", "unpack_scores"),
+    "anomalies.lzw": ("unpack_lzw",),
     "boxes.files": ("coco_parse", "coco_read"),
     "boxes.kernels": ("BoxFigure", "Ranked", "boxes_match"),
     "boxes.cells": (

@@ -35,6 +35,7 @@ AT_ONCE = 32  # images between two writes
 EXACT = 2048  # distinct scores of defective pixels up to which draws are exact
 KNOTS = 1024  # bins of scores otherwise
 ROWS = 1 << 21  # weighted counts that are held at once
+MOST_KEPT = 1 << 22  # weighted counts of a curve that is kept for the next figure
 NO_SKIP = np.zeros(0, np.uint8)
 
 
@@ -526,17 +527,17 @@ class PixelFigure(RankingReader):
         curve = _last_curve(pixels, weights, key)
         if curve is not None:
             return self._evaluate(curve) + self._shift(pixels, units, grid)
+        if weights.rows * len(grid.score) <= MOST_KEPT:  # one product for all figures
+            rows = np.concatenate([block[:, units] for block in weights.blocks()])
+            curve = self._curve(pixels, grid, rows)
+            _keep_curve(pixels, weights, key, curve)
+            return self._evaluate(curve) + self._shift(pixels, units, grid)
         step = max(1, ROWS // max(1, len(grid.score)))
-        values, parts = [], []
-        for block in weights.blocks():
-            for start in range(0, len(block), step):
-                part = self._curve(pixels, grid, np.ascontiguousarray(block[start : start + step][:, units]))
-                values.append(self._evaluate(part))
-                parts.append(part)
-                if len(parts) > 1:
-                    parts = parts[:1] * 2  # too many rows to hold
-        if len(parts) == 1:
-            _keep_curve(pixels, weights, key, parts[0])
+        values = [
+            self._evaluate(self._curve(pixels, grid, np.ascontiguousarray(block[start : start + step][:, units])))
+            for block in weights.blocks()
+            for start in range(0, len(block), step)
+        ]
         return np.concatenate(values) + self._shift(pixels, units, grid)
 
     def _curve(self, pixels: Pixels, grid: Grid, rows: Floats) -> Curve:
