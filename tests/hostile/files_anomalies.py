@@ -37,9 +37,19 @@ def tiff(
     form = {"f": 3, "u": 1, "i": 2}[values.dtype.kind]
     samples = values.shape[2] if values.ndim == 3 else 1
     tags = {
-        256: width, 257: height, 258: bits or 8 * values.dtype.itemsize, 259: compression, 262: 1, 273: 8,
-        277: samples, 278: height, 279: len(data), 317: predictor, 339: form, **more.get("tags", {}),
-    }  # fmt: skip
+        256: width,
+        257: height,
+        258: bits or 8 * values.dtype.itemsize,
+        259: compression,
+        262: 1,
+        273: 8,
+        277: samples,
+        278: height,
+        279: len(data),
+        317: predictor,
+        339: form,
+        **more.get("tags", {}),
+    }
     entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
     return b"II*\0" + struct.pack("<I", 8 + len(data)) + data + struct.pack("<H", len(tags)) + entries + b"\0\0\0\0"
 
@@ -103,8 +113,12 @@ ROWS = [
     folder("a map without an image", "bent/9", **{"p__bent__9__npy": npy(SCORES)}),
     folder("two endings for one image", "bent/0", "0.npy", "0.tiff", **{"p__bent__0__tiff": tiff()}),
     folder("a mask without an image", "bent/7", **{"t__ground_truth__bent__7_mask__png": png(MASK)}),
-    folder("a defective image with an empty mask", "bent/0", "empty_mask=good",
-           **{"t__ground_truth__bent__0_mask__png": png(MASK * 0)}),
+    folder(
+        "a defective image with an empty mask",
+        "bent/0",
+        "empty_mask=good",
+        **{"t__ground_truth__bent__0_mask__png": png(MASK * 0)},
+    ),
     folder("a defective image without a mask", "bent/0", "no mask", without=("t/ground_truth/bent/0_mask.png",)),
     folder("a mask that is damaged", "0_mask.png", **{"t__ground_truth__bent__0_mask__png": png(MASK)[:40]}),
     folder("a limit of 0", "limit", "more than 0", options="-m aupro@0"),
@@ -115,10 +129,18 @@ ROWS = [
     folder("a tool that is not known", "mmad", options="--explain mmad"),
     folder("a column that is not there", "'colour'", options="--by colour"),
     folder("a table of scores without one", "bent/0", options="--scores s.csv", s__csv="image,score\ngood/0,1\n"),
-    row("anomalies: an empty folder of maps", "evaluate anomalies t p --ci none", "p",
-        files={**{k: v for k, v in FILES.items() if k[0] == "t"}, "p/readme.md": "x"}),
-    row("anomalies: JPEG maps", "evaluate anomalies t p --ci none", ".jpg",
-        files={**{k: v for k, v in FILES.items() if k[0] == "t"}, "p/bent/0.jpg": b"\xff\xd8"}),
+    row(
+        "anomalies: an empty folder of maps",
+        "evaluate anomalies t p --ci none",
+        "p",
+        files={**{k: v for k, v in FILES.items() if k[0] == "t"}, "p/readme.md": "x"},
+    ),
+    row(
+        "anomalies: JPEG maps",
+        "evaluate anomalies t p --ci none",
+        ".jpg",
+        files={**{k: v for k, v in FILES.items() if k[0] == "t"}, "p/bent/0.jpg": b"\xff\xd8"},
+    ),
     row("anomalies: no such folder", "evaluate anomalies t nowhere --ci none", "nowhere", files=FILES),
     table("a label that is neither", "'maybe'", "line 3", truth="image,label\na,0\nb,maybe\n"),
     table("neither a mask nor a label", "'a'", "label", truth="image,note\na,x\nb,y\n"),
@@ -132,6 +154,11 @@ ROWS = [
     loco("masks of two sizes", "b.png", "3×1", "3×2", a=png(MASK), b=png(MASK[:1])),
     loco("a configuration that is not JSON", "defects_config.json", config="{", a=png(MASK)),
     loco("a configuration without a key", "defects_config.json", config=[{"pixel_value": 255}], a=png(MASK)),
-    loco("a saturation of 0", "defects_config.json", "saturation_threshold",
-         config=[{**CONFIG[0], "saturation_threshold": 0}], a=png(MASK)),
-]  # fmt: skip
+    loco(
+        "a saturation of 0",
+        "defects_config.json",
+        "saturation_threshold",
+        config=[{**CONFIG[0], "saturation_threshold": 0}],
+        a=png(MASK),
+    ),
+]

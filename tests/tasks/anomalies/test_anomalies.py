@@ -100,8 +100,9 @@ def test_aupimo_as_anomalib_with_many_thresholds() -> None:
         copied = f"aupimo(low={low}, high={high}, like=anomalib)"
         exact = part["exact"]
         assert values(*data, spec, copied) == [
-            approx(exact["limit_mean"], 1e-12), approx(exact["limit_with_bounds_moved_mean"], 1e-12)
-        ]  # fmt: skip
+            approx(exact["limit_mean"], 1e-12),
+            approx(exact["limit_with_bounds_moved_mean"], 1e-12),
+        ]
         finest = max(part["anomalib"], key=lambda row: row["num_thresholds"])
         assert values(*data, copied) == [approx(finest["mean"], 1e-12)]
 

@@ -143,7 +143,7 @@ def self_scaled(data: CheckData) -> Problem | None:
     "sigmoid-ties",
     "note",
     "tools that apply a sigmoid in single precision see many of these scores as equal; Steelyard does not",
-    "Scale the scores to 0 to 1 before giving them to such a tool; see --explain torchmetrics.",
+    "Scale the scores to 0 to 1 before giving them to such a tool.",
     quick=False,
 )
 def sigmoid_ties(data: CheckData) -> Problem | None:

@@ -494,5 +494,16 @@ class SegIou(AtThreshold):
 
 
 METRICS: tuple[type[Metric], ...] = (
-    ImageAuroc, ImageAp, ImageF1Max, PixelAuroc, PixelAp, PixelF1Max, Aupro, Auspro, Aupimo, Pro, SegF1, SegIou,
-)  # fmt: skip
+    ImageAuroc,
+    ImageAp,
+    ImageF1Max,
+    PixelAuroc,
+    PixelAp,
+    PixelF1Max,
+    Aupro,
+    Auspro,
+    Aupimo,
+    Pro,
+    SegF1,
+    SegIou,
+)

@@ -474,9 +474,15 @@ def _make_grid(pixels: Pixels, units: Array, saturated: bool) -> Grid:
 
     regions = np.bincount(pixels.region_unit, minlength=len(pixels.there))[units].astype(np.float64)
     return Grid(
-        units, score[::-1], falling(overlap), falling(positive), at - above, np.ascontiguousarray(above),
-        pixels.normal[units], regions,
-    )  # fmt: skip
+        units,
+        score[::-1],
+        falling(overlap),
+        falling(positive),
+        at - above,
+        np.ascontiguousarray(above),
+        pixels.normal[units],
+        regions,
+    )
 
 
 class PixelFigure(RankingReader):
@@ -578,9 +584,14 @@ class PixelFigure(RankingReader):
         if self.figure == "aupimo":
             enough = (row > 0) @ np.where(good > 0, pixels.normal[units], 0.0) * self.low >= 1 - 1e-9
             curve = Curve(
-                curve.score, curve.overlap, curve.positive, curve.tie, curve.above,
-                np.array([row @ (good > 0) * enough]), np.array([row @ (masked > 0)]),
-            )  # fmt: skip
+                curve.score,
+                curve.overlap,
+                curve.positive,
+                curve.tie,
+                curve.above,
+                np.array([row @ (good > 0) * enough]),
+                np.array([row @ (masked > 0)]),
+            )
         return float(self._evaluate(curve, self._bounds(pixels, units, row))[0])
 
     def _evaluate(self, curve: Curve, bounds: tuple[float, float] | None = None) -> Floats:

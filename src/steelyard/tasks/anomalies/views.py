@@ -173,11 +173,15 @@ def defect_table(pairs: AnomalyPairs, pixels: Pixels) -> Table:
         own = np.isin(pixels.region_unit, units)
         overlap, sizes = region_overlaps(pixels, thresholds)
         values.append(
-            [len(units), int(own.sum()), float(np.median(sizes[own])) if own.any() else np.nan,
-             float(overlap[own].mean()) if own.any() else np.nan,
-             float((overlap[own] < 0.1).mean()) if own.any() else np.nan,
-             float(np.nanmean(image.recall[units])) if not np.isnan(image.recall[units]).all() else np.nan]
-        )  # fmt: skip
+            [
+                len(units),
+                int(own.sum()),
+                float(np.median(sizes[own])) if own.any() else np.nan,
+                float(overlap[own].mean()) if own.any() else np.nan,
+                float((overlap[own] < 0.1).mean()) if own.any() else np.nan,
+                float(np.nanmean(image.recall[units])) if not np.isnan(image.recall[units]).all() else np.nan,
+            ]
+        )
     order = np.argsort([row[3] for row in values], kind="stable")
     names = list(rows)
     columns = ("images", "regions", "median area", f"overlap at FPR {WORKING:g}", "share missed", "AUPIMO")
@@ -511,10 +515,13 @@ def _mvtec3d(pairs: AnomalyPairs) -> Explanation:
     plain = _values(pairs, {name: Aupro(limit) for name, limit in LIMITS.items()})
     theirs = _values(pairs, {name: Aupro(limit, like="mvtec3d", thresholds=100) for name, limit in LIMITS.items()})
     step = Step(
-        "thresholds", "every score", "100 at equal steps of the normal scores",
+        "thresholds",
+        "every score",
+        "100 at equal steps of the normal scores",
         "Scores above each threshold count, and rates are taken from the place of the threshold, so that equal scores "
-        "are counted wrong.", theirs,
-    )  # fmt: skip
+        "are counted wrong.",
+        theirs,
+    )
     return Explanation("mvtec3d", TOOLS["mvtec3d"], plain, (step,), theirs)
 
 
@@ -527,19 +534,28 @@ def _anomalib(pairs: AnomalyPairs) -> Explanation:
     equal = {**plain, "AUROC": pressed["AUROC"], "AUPR": pressed["AP"]}
     steps = (
         Step(
-            "masks that cover an image", "a region", "background",
-            "AUPRO takes the only label of such a mask for background and loses the region.", full,
+            "masks that cover an image",
+            "a region",
+            "background",
+            "AUPRO takes the only label of such a mask for background and loses the region.",
+            full,
         ),
         Step(
-            "precision between points", "steps", "straight lines (up to 2.6)",
-            "AUPR draws straight lines up to version 2.6; 2.7 takes steps as we do.", lines,
+            "precision between points",
+            "steps",
+            "straight lines (up to 2.6)",
+            "AUPR draws straight lines up to version 2.6; 2.7 takes steps as we do.",
+            lines,
         ),
         Step(
-            "scores outside 0 to 1", "as they are", "through a sigmoid",
+            "scores outside 0 to 1",
+            "as they are",
+            "through a sigmoid",
             "AUROC and AUPR are built on torchmetrics, which applies a sigmoid in single precision as soon as one "
-            "score lies outside 0 to 1. Its pipeline scales scores first, the metric classes do not.", equal,
+            "score lies outside 0 to 1. Its pipeline scales scores first, the metric classes do not.",
+            equal,
         ),
-    )  # fmt: skip
+    )
     theirs = {**plain, "AUPRO": full["AUPRO"], "AUROC": equal["AUROC"], "AUPR": equal["AUPR"]}
     remarks = (
         "AUPRO of versions 1.0 to 2.2 averages a resampled ROC curve per region and divides by the last averaged rate "
@@ -552,10 +568,13 @@ def _torchmetrics(pairs: AnomalyPairs) -> Explanation:
     plain = _values(pairs, {"AUROC": PixelAuroc(), "AP": PixelAp()})
     theirs = squashed_values(pairs)
     step = Step(
-        "scores outside 0 to 1", "as they are", "through a sigmoid",
+        "scores outside 0 to 1",
+        "as they are",
+        "through a sigmoid",
         "As soon as one score lies outside 0 to 1 a sigmoid is applied to all, in single precision: from about 17 on "
-        "it is 1, and all such scores are equal.", theirs,
-    )  # fmt: skip
+        "it is 1, and all such scores are equal.",
+        theirs,
+    )
     return Explanation("torchmetrics", TOOLS["torchmetrics"], plain, (step,), theirs)
 
 
