@@ -382,3 +382,21 @@ def test_draws_in_bins_stay_near_the_exact_ones(monkeypatch: pytest.MonkeyPatch)
         assert binned[spec].value == exact[spec].value
         for a, b in zip(binned[spec].interval, exact[spec].interval, strict=True):
             assert a == pytest.approx(b, abs=1e-3)
+
+
+def test_the_page_shows_every_figure(tmp_path: Path) -> None:
+    """A report of two objects with its figures, tables and list of images, and a scene of an image."""
+    sample = Path(sy.__file__).parent / "samples" / "anomalies"
+    report = sy.evaluate("anomalies", sample / "truth", sample / "model_a", draws=100, by="defect")
+    assert list(report.figures) == ["worst_images", "pro_curve", "pro_curve_log", "score_counts", "region_sizes"]
+    assert set(report.tables) == {"objects", "defects"}
+    table = report.table("objects")
+    assert table.rows == ("bolt", "washer")
+    assert table.values[:, table.columns.index("AUPRO 0.3")].mean() == pytest.approx(report["aupro@0.3"].value)
+    report.to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for name in report.figures:
+        assert report.figure(name).title in page
+    curve = report.figure("pro_curve")
+    assert set(curve.columns["series"]) == {"bolt", "washer"}
+    assert np.all(np.diff(np.asarray(curve.columns["y"])[:240]) >= 0)

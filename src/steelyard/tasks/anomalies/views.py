@@ -322,7 +322,7 @@ def worst_images(pairs: AnomalyPairs, pixels: Pixels) -> Figure:
     order = np.argsort(-cost, kind="stable")[:SHOWN]
     place = {int(unit): pair for pair, unit in enumerate(pairs.owner.tolist())}
     ends, thresholds = score_ends(pixels), working_thresholds(pixels, WORKING)
-    columns: dict[str, list[Any]] = {"image": [], "overlap": [], "scores": [], "regions": []}
+    columns: dict[str, list[Any]] = {"image": [], "cost": [], "scores": [], "regions": []}
     rows = []
     for unit in order.tolist():
         if unit not in place or not pixels.there[unit]:
@@ -330,7 +330,7 @@ def worst_images(pairs: AnomalyPairs, pixels: Pixels) -> Figure:
         picture = pairs.picture(place[unit])
         name = pixels.objects[unit]
         columns["image"].append(str(pairs.units[unit]))
-        columns["overlap"].append(float(np.nan_to_num(image.overlap[unit])))
+        columns["cost"].append(float(cost[unit]))
         columns["scores"].append(heat_picture(picture, ends[name], 480))
         columns["regions"].append(found_picture(picture, thresholds.get(name, np.inf), 480))
         rows.append([image.overlap[unit], image.false[unit]])
@@ -350,7 +350,8 @@ def worst_images(pairs: AnomalyPairs, pixels: Pixels) -> Figure:
         {"panels": ["scores", "regions"], "legend": [list(entry) for entry in LEGEND]},
         f"{count_text(len(defective), 'image', 'have')} regions. Scores share one colour scale per object; outlines "
         f"are the defects. The second picture shows what is flagged at a false positive rate of {WORKING:g}: found "
-        "regions in green, missed ones in red, false alarms in orange.",
+        "regions in green, missed ones in red, false alarms in orange. The number is the share that is missed of the regions, "
+        "plus the share of normal pixels flagged.",
         table,
     )
 
