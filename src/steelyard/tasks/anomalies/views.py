@@ -65,7 +65,13 @@ def _heat() -> list[str]:
 
 
 HEAT = [*_heat(), OUTLINE, MISSED, "ffffff"]
-LEGEND = (("low score", HEAT[30]), ("high score", HEAT[240]), ("defect", OUTLINE), ("missed", MISSED))
+LEGEND = (
+    ("low score", HEAT[30]),
+    ("high score", HEAT[240]),
+    ("defect", OUTLINE),
+    ("missed", MISSED),
+    ("false alarm", "f89628"),
+)
 
 
 def _pixels(state: State) -> Pixels | None:
@@ -350,8 +356,8 @@ def worst_images(pairs: AnomalyPairs, pixels: Pixels) -> Figure:
         {"panels": ["scores", "regions"], "legend": [list(entry) for entry in LEGEND]},
         f"{count_text(len(defective), 'image', 'have')} regions. Scores share one colour scale per object; outlines "
         f"are the defects. The second picture shows what is flagged at a false positive rate of {WORKING:g}: found "
-        "regions in green, missed ones in red, false alarms in orange. The number is the share that is missed of the regions, "
-        "plus the share of normal pixels flagged.",
+        "regions in green, missed ones in red, false alarms in orange. The number is the share of the regions that is "
+        "missed, plus the share of normal pixels that is flagged.",
         table,
     )
 
