@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import DuplicateKey, EmptyInput, MissingData, MissingFile, UnknownFormat
+from steelyard.core.errors import DuplicateKey, EmptyInput, MissingData, MissingFile, ShapeMismatch, UnknownFormat
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import MapRecords, Records, as_object
@@ -157,6 +157,9 @@ def _mask_bytes(array: Any, where: str) -> bytes:
     grid = np.asarray(array)
     if grid.ndim == 3 and 1 in (grid.shape[0], grid.shape[-1]):
         grid = grid[0] if grid.shape[0] == 1 else grid[..., 0]
+    if grid.ndim != 2:
+        shape = "×".join(map(str, grid.shape)) or "no"
+        raise ShapeMismatch(f"a mask has {shape} values", where=where, remedy="A mask is height × width.")
     return pack_map(as_grid(grid, where))
 
 

@@ -132,17 +132,29 @@ def by_image(pixels: Pixels, low: float = 1e-5, high: float = 1e-4) -> ByImage:
 
 def tables(pairs: AnomalyPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Objects with their own values, and kinds of defects."""
-    makers: dict[str, Callable[[], Table]] = {}
-    pixels = _pixels(state)
-    if pixels is not None:
-        makers["objects"] = lambda: object_table(pixels, state)
-        if "defect" in pairs.truth or "loco" in pairs.metadata.holds:
-            makers["defects"] = lambda: defect_table(pairs, pixels)
+    if not {"maps", "masks"} <= pairs.metadata.holds:
+        return {}
+    makers: dict[str, Callable[[], Table]] = {"objects": lambda: object_table(_measured(pairs, state))}
+    if "defect" in pairs.truth or "loco" in pairs.metadata.holds:
+        makers["defects"] = lambda: defect_table(pairs, pixels_in(_measured(pairs, state)))
     return makers
 
 
-def object_table(pixels: Pixels, state: State) -> Table:
+def _measured(pairs: AnomalyPairs, state: State) -> State:
+    """The state, or where only images were asked for, one of their pixels too."""
+    return state if Regions() in state.blocks else State.of(pairs, (*state.blocks, Regions()))
+
+
+def pixels_in(state: State) -> Pixels:
+    """The pixels that a state keeps."""
+    block = state.blocks[Regions()]
+    assert isinstance(block, RowsBlock)
+    return pixels_of(block)
+
+
+def object_table(state: State) -> Table:
     """Images, regions and the figures of each object."""
+    pixels = pixels_in(state)
     members = pixels.members()
     asked = {
         "AUROC of pixels": PixelAuroc(),
