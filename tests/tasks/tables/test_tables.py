@@ -373,6 +373,10 @@ def test_tools_explained() -> None:
     steps = {step.setting: step.values["teds"] for step in ibm.steps}
     assert steps["where a table is looked for"] == pytest.approx(0.5)
     assert steps["tags inside cells"] == pytest.approx((1 + 1 - 2 / 3 / 6) / 2)
+    blanks = CASES["spaces_in_cell"]
+    report = sy.evaluate("tables", side(blanks["truth"]), side(blanks["prediction"]), ["teds"], explain=["pubtabnet"])
+    steps = {step.setting: step.values["teds"] for step in report.explanations[0].steps}
+    assert steps["texts of cells"] == pytest.approx(blanks["IBM TEDS"])
     assert tools["omnidocbench"].theirs["teds"] == pytest.approx((bold["OmniDocBench TEDS"] + 1) / 2)
     assert tools["microsoft"].theirs["grits_con"] == pytest.approx(1.0)
 

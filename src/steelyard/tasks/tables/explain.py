@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import field
 from functools import partial
@@ -16,7 +17,12 @@ from steelyard.tasks.tables.omnidocbench import normalised_table
 from steelyard.tasks.tables.trees import Rules, grid_scores, tree_scores
 
 BODY, TAGS, FREE = "right inside <html><body>", "tags inside cells count", "th and thead count"
-NORMALISED, DIFFLIB, AS_WRITTEN = "NFKC, signs and LaTeX names", "difflib", "as written, all tables as one"
+COUNTED, NORMALISED, DIFFLIB, AS_WRITTEN = (
+    "blanks count",
+    "NFKC, signs and LaTeX names",
+    "difflib",
+    "as written, all tables as one",
+)
 
 
 class TableConventions(Frozen):
@@ -35,7 +41,7 @@ TOOLS = {
         Tool(
             "pubtabnet",
             "8ffde90",
-            TableConventions(tables=BODY, header=FREE, tags=TAGS, texts="blanks count"),
+            TableConventions(tables=BODY, header=FREE, tags=TAGS, texts=COUNTED),
             {
                 "tables": "A bare <table>, or one inside a <div>, scores 0 even if both sides are equal.",
                 "header": "th for td and a lost thead are edits; the text of th is free.",
@@ -78,6 +84,11 @@ def explain(pairs: TablePairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
     return tuple(explain_tool(tool, partial(values, pairs)) for tool in named.values())
 
 
+def _keep_blanks(text: str) -> str:
+    """The text with its blanks as letters of private use, which are not folded."""
+    return re.sub(r"(<[^>]*>)|\s", lambda match: match[1] or "\ue000", text)
+
+
 def values(pairs: TablePairs, way: TableConventions) -> dict[str, float]:
     """The scores by a way of reading: that of a tool as a whole, or ours with one setting of another."""
     truths, replies = pairs.texts()
@@ -88,6 +99,8 @@ def values(pairs: TablePairs, way: TableConventions) -> dict[str, float]:
         rules = "pubtabnet" if whole == "pubtabnet" else "omnidocbench"
     elif way.texts == NORMALISED:
         truths, replies = ([normalised_table(text) for text in texts] for texts in (truths, replies))
+    elif way.texts == COUNTED:
+        truths, replies = ([_keep_blanks(text) for text in texts] for texts in (truths, replies))
     for name in ("teds", "teds_struct"):
         values_of, _ = tree_scores(
             truths,
