@@ -148,7 +148,7 @@ def _channels_last(array: Array, reading: Reading, where: str) -> Array:
             raise Conflict(
                 f"shape {sizes_text(array.shape)}: the channels may be first or last",
                 where=where,
-                remedy="Set the option channels=last, or channels=first.",
+                remedy="Set the option `channels=last`, or `channels=first`.",
             )
         if (last and reading.order != "first") or (last and not first):
             return array[:, :, 0] if wanted == 1 else array

@@ -92,7 +92,7 @@ class FieldPairs(Pairs):
                 f"{shape[1]}×{shape[0]} pixels, and {self.place(pair, 1)} has "
                 f"{prediction.shape[1]}×{prediction.shape[0]}",
                 where=self.place(pair, 0),
-                remedy="Resize the predictions, or set the option resize=bilinear.",
+                remedy="Resize the predictions, or set the option `resize=bilinear`.",
             )
         return resize_field(prediction, shape[0], shape[1], self.resize)
 
