@@ -113,7 +113,7 @@ void fit_depth(View<double> x, View<double> y, bool inverse, bool positive, doub
 
 void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<double> thresholds, double* sums,
                double* moments, double* below) {
-  double p[kDepthBlock], v[kDepthBlock], w[kDepthBlock], q[kDepthBlock];
+  double p[kDepthBlock], v[kDepthBlock], w[kDepthBlock], q[kDepthBlock], r[kDepthBlock], near[kDepthBlock];
   DepthLanes lanes[11];
   std::size_t low = 0, high = 0, dark = 0, logs = 0;
   double mean = 0, square = 0;
@@ -135,7 +135,8 @@ void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<d
     for (std::size_t i = 0; i < n; ++i) v[i] = p[i] - t[i];
     for (std::size_t i = 0; i < n; ++i) w[i] = std::fabs(v[i]);
     lanes[0].add(w, n);
-    for (std::size_t i = 0; i < n; ++i) w[i] = w[i] / t[i];
+    for (std::size_t i = 0; i < n; ++i) near[i] = 1.0 / t[i];
+    for (std::size_t i = 0; i < n; ++i) w[i] = w[i] * near[i];
     lanes[1].add(w, n);
     for (std::size_t i = 0; i < n; ++i) q[i] = w[i] * std::fabs(v[i]);
     lanes[2].add(q, n);
@@ -149,11 +150,14 @@ void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<d
       for (std::size_t i = 0; i < n; ++i) hits += (p[i] < most * t[i]) & (t[i] < most * p[i]);
       below[k] += static_cast<double>(hits);
     }
-    bool plain = true;
-    for (std::size_t i = 0; i < n; ++i) dark += !(p[i] > 0), plain &= (p[i] / t[i] > 1e-290) & (p[i] / t[i] < 1e290);
+    double least = 1.0, most = 1.0;
+    for (std::size_t i = 0; i < n; ++i) dark += !(p[i] > 0);
     if (dark) continue;
+    for (std::size_t i = 0; i < n; ++i) r[i] = p[i] / t[i];
+    for (std::size_t i = 0; i < n; ++i) least = r[i] < least ? r[i] : least, most = r[i] > most ? r[i] : most;
+    const bool plain = least > 1e-290 && most < 1e290;
     if (plain) {
-      for (std::size_t i = 0; i < n; ++i) q[i] = depth_log(p[i] / t[i]);
+      for (std::size_t i = 0; i < n; ++i) q[i] = depth_log(r[i]);
     } else {
       for (std::size_t i = 0; i < n; ++i) q[i] = std::log(p[i]) - std::log(t[i]);
     }
@@ -171,7 +175,7 @@ void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<d
     square += spread.total() + step * step * static_cast<double>(logs) * (static_cast<double>(n) / both);
     mean += step * (static_cast<double>(n) / both);
     logs += n;
-    for (std::size_t i = 0; i < n; ++i) w[i] = std::fabs(1000.0 / p[i] - 1000.0 / t[i]);
+    for (std::size_t i = 0; i < n; ++i) w[i] = 1000.0 * std::fabs(1.0 / p[i] - near[i]);
     lanes[8].add(w, n);
     for (std::size_t i = 0; i < n; ++i) w[i] = w[i] * w[i];
     lanes[9].add(w, n);

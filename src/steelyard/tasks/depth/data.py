@@ -92,16 +92,20 @@ class DepthPairs(FieldPairs):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(1.0 / super().resized(pair, 1.0 / prediction, shape))
 
+    def place_of(self, pair: int) -> str:
+        """Where the prediction of a pair is, or the truth where there is none."""
+        return self.place(pair, int(self.prediction_row[pair] >= 0))
+
     def fit_of(self, pair: int) -> Fit:
         """What the image adds to a fit of several."""
         truth, prediction, mask = self.maps(pair)
-        return self.rules.moments(*self.rules.fitted(truth, prediction, mask, self.place(pair, 1)))
+        return self.rules.moments(*self.rules.fitted(truth, prediction, mask, self.place_of(pair)))
 
     def measure(self, pair: int, thresholds: Array) -> tuple[ImageRow, Pixels, tuple[Array, Array, Array | None]]:
         """The row of an image, its pixels and its maps."""
         maps = self.maps(pair)
         fit = None if self.fits is None else self.fits.of(int(self.truth_row[pair]))
-        row, pixels = self.rules.measure(*maps, thresholds, self.place(pair, 1), fit)
+        row, pixels = self.rules.measure(*maps, thresholds, self.place_of(pair), fit)
         return row, pixels, maps
 
     def scan(self, asked: Asked) -> list[ImageResult]:
@@ -153,7 +157,7 @@ class DepthPairs(FieldPairs):
             return pixels.band(*band).row(thresholds)
         inside = self.region(pair, part, truth.shape)
         both = inside if mask is None else inside & (mask != 0)
-        g, x, _ = self.rules.pack(truth, prediction, both, self.place(pair, 1))
+        g, x, _ = self.rules.pack(truth, prediction, both, self.place_of(pair))
         return Pixels(g, x, pixels.change).row(thresholds)
 
     def _refuse_empty(self, extents: Sequence[tuple[float, float]]) -> None:

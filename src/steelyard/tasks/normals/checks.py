@@ -31,29 +31,29 @@ def _look(data: CheckData) -> Look | None:
         data.read["look"], data.read["refused"] = None, ""
         try:
             if data.pairs is not None and len(data.pairs.owner):
-                data.read["look"] = _look_at(data.pairs, QUICK if data.quick else MOST)
+                data.read["look"] = _look_at(data.pairs, QUICK if data.quick else MOST, quick=data.quick)
         except InputError as error:
             data.read["refused"] = str(error)
     look: Look | None = data.read["look"]
     return look
 
 
-def _look_at(pairs: Any, most: int) -> Look | None:
+def _look_at(pairs: Any, most: int, *, quick: bool) -> Look | None:
     sides: list[tuple[Any, Any]] = []
     for pair in np.unique(np.linspace(0, len(pairs.owner) - 1, most).astype(np.int64)).tolist():
         if pairs.prediction_row[pair] < 0:
             continue
-        pairs.angles(pair)  # what evaluation refuses
+        if not quick:
+            pairs.angles(pair)  # what evaluation refuses
         truth, prediction, mask = pairs.maps(pair)
-        lengths = (
-            np.linalg.norm(truth.astype(np.float64), axis=2),
-            np.linalg.norm(prediction.astype(np.float64), axis=2),
-        )
+        step = -(-(truth.shape[0] * truth.shape[1]) // PIXELS)
+        a, b = (side.reshape(-1, 3)[::step].astype(np.float64) for side in (truth, prediction))
+        lengths = [np.linalg.norm(side, axis=1) for side in (a, b)]
         usable = (lengths[0] > 0) & (lengths[1] > 0) & np.isfinite(lengths[0]) & np.isfinite(lengths[1])
-        usable &= True if mask is None else mask != 0
-        a, b = (side[usable] / size[usable][:, None] for side, size in zip((truth, prediction), lengths, strict=True))
-        step = max(1, -(-len(a) // PIXELS))
-        sides.append((a[::step], b[::step]))
+        if mask is not None:
+            usable &= np.asarray(mask).reshape(-1)[::step] != 0
+        a, b = (side[usable] / size[usable][:, None] for side, size in zip((a, b), lengths, strict=True))
+        sides.append((a, b))
     if not sides:
         return None
     truth, prediction = (np.concatenate([pair[side] for pair in sides]) for side in (0, 1))

@@ -35,6 +35,7 @@ OPTIONS = (
     ),
 )
 BINS = 1141
+MOST_KEPT = 1 << 23  # angles that are kept in memory for the second pass, instead of reading files again
 # The first for exactly 0, then 0.05 degrees wide up to 30, 0.1 up to 60, 0.5 up to 180. The usual limits are edges.
 EDGES = np.concatenate([[0.0], np.arange(600) / 20, 30 + np.arange(300) / 10, 60 + np.arange(241) / 2])
 
@@ -49,6 +50,7 @@ class AngleRow(Frozen):
     bins: Array
     median: float
     zero: int
+    angles: Array | None = None  # where few pixels are measured and a second pass is to come
 
 
 def parse_axes(text: str) -> tuple[tuple[int, float], ...]:
@@ -102,9 +104,10 @@ class NormalPairs(FieldPairs):
             )
         return angles, zero
 
-    def scan(self, limits: tuple[float, ...], parts: Sequence[str]) -> list[dict[str, AngleRow]]:
-        """All images, for each part; an error where none has a valid pixel."""
+    def scan(self, limits: tuple[float, ...], parts: Sequence[str], *, again: bool) -> list[dict[str, AngleRow]]:
+        """All images, for each part; an error where none has a valid pixel. `again` says that a second pass comes."""
         wanted = np.array(limits, dtype=np.float64)
+        most = MOST_KEPT // max(1, len(self.owner) * len(parts)) if again else 0
 
         def of_image(pair: int) -> dict[str, AngleRow]:
             rows = {}
@@ -112,7 +115,8 @@ class NormalPairs(FieldPairs):
                 angles, zero = self.angles(pair, part)
                 sums, below, bins = _native.angle_sums(angles, wanted)
                 median = float(np.median(angles)) if len(angles) else float("nan")
-                rows[part] = AngleRow(len(angles), sums, below, bins, median, zero)
+                kept_angles = angles if len(angles) <= most else None
+                rows[part] = AngleRow(len(angles), sums, below, bins, median, zero, kept_angles)
             return rows
 
         results = for_each(len(self.owner), of_image)

@@ -25,7 +25,8 @@ def scan(pairs: NormalPairs, cache: SharedCache) -> list[dict[str, AngleRow]]:
     """One pass over the images for all statistics that are measured together."""
     own = [one for one in cache.statistics if isinstance(one, _OfPart)]
     parts = tuple(sorted({one.of for one in own} | {"all"}))
-    return cache.once("normals", lambda: pairs.scan(limits_of(cache), parts))
+    again = any(isinstance(one, ExactMedian) for one in own)
+    return cache.once("normals", lambda: pairs.scan(limits_of(cache), parts, again=again))
 
 
 def limits_of(cache: SharedCache) -> tuple[float, ...]:
@@ -119,12 +120,12 @@ class ExactMedian(_OfPart, Sum):
         n = np.array([row.n for row in rows], dtype=np.float64)
         weight = np.ones(len(rows)) if pairs.weight is None else pairs.weight[pairs.owner]
         table = np.array([row.bins for row in rows], dtype=np.float64).reshape(-1, BINS)
-        median = exact_median(pairs, self.of, weight @ table, weight)
+        median = exact_median(pairs, self.of, rows, weight @ table, weight)
         total = float(weight @ n)
         return by_unit(pairs, np.stack([n, n * median, n * total], axis=1))
 
 
-def exact_median(pairs: NormalPairs, part: str, bins: Floats, weight: Floats) -> float:
+def exact_median(pairs: NormalPairs, part: str, rows: list[AngleRow], bins: Floats, weight: Floats) -> float:
     """The weighted median of all angles: those of its bin are collected from the files."""
     total, ends = float(bins.sum()), np.cumsum(bins)
     if not total:
@@ -134,7 +135,8 @@ def exact_median(pairs: NormalPairs, part: str, bins: Floats, weight: Floats) ->
     low, high = EDGES[first], EDGES[last + 1]
 
     def in_bin(pair: int) -> Array:
-        angles: Array = pairs.angles(pair, part)[0]
+        stored = rows[pair].angles
+        angles: Array = pairs.angles(pair, part)[0] if stored is None else stored
         if first == 0:
             return np.asarray(angles[(angles < high) | (angles == 0)])
         return np.asarray(angles[(angles >= low) & (angles > 0) & ((angles < high) | (high >= 180.0))])
