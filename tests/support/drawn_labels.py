@@ -102,8 +102,8 @@ def draw_probes(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
 
 
 def perfect_probes(truth: Data) -> Data:
-    found = np.array(truth["relevance"])
-    return {"query": truth["query"], "doc": np.where(found > 0, truth["doc"], "p0"), "score": found.astype(float)}
+    enrolled = np.array(truth["relevance"])
+    return {"query": truth["query"], "doc": np.where(enrolled > 0, truth["doc"], "p0"), "score": enrolled.astype(float)}
 
 
 SKIP = {"missing": "skip", "extra": "skip"}

@@ -101,8 +101,8 @@ class RankedPairs(Frozen):
         top, mate = np.full(len(self.units), -np.inf), np.full(len(self.units), -np.inf)
         rank = np.zeros(len(self.units), dtype=np.int64)
         best = np.full(len(self.units), np.iinfo(np.int64).max)
-        found = (self.rank > 0) & (self.relevance >= 1)
-        np.minimum.at(best, self.owner[found], self.rank[found])
+        retrieved = (self.rank > 0) & (self.relevance >= 1)
+        np.minimum.at(best, self.owner[retrieved], self.rank[retrieved])
         for unit, query in enumerate(self.units.tolist()):
             at = place.get(query)
             if at is None or run.starts[at] == run.starts[at + 1]:

@@ -43,7 +43,7 @@ class LabelRows:
         if self.pairs.people is not None:
             raise Unsupported(
                 "with people as units a row has two owners, and this metric adds up rows by their unit",
-                remedy="Leave the metric out, or the option pairs: tar, frr, eer, min_dcf and roc_auc work with it.",
+                remedy="Leave the metric out, or the option people: tar, frr, eer, min_dcf and roc_auc work with it.",
             )
         return self.first_owner
 

@@ -23,7 +23,7 @@ from steelyard.tasks.shared.rates import NotedRates, Rates
 
 INFINITY = float("inf")
 FEW_ERRORS = 30  # expected false accepts below which a rate is said to rest on few
-SHARED = "If rows are pairs that share people, intervals are too narrow: name the people with option pairs."
+SHARED = "If rows are pairs that share people, intervals are too narrow: name the people with option people."
 Rate = Annotated[float, Between(0, 1, open_low=True, open_high=True)]
 TarRule = Literal["at_most", "nearest", "impostor", "interpolated"]
 
@@ -105,9 +105,10 @@ class AtFar(PairMetric):
         if 0 < impostors * self.far < 1:
             remarks.append(f"{impostors:.0f} impostor pairs: at a FAR of {self.far:g} none may be accepted (FAR 0).")
         elif 0 < impostors * self.far < FEW_ERRORS:
+            allowed = f"{impostors * self.far:.3g}"
             remarks.append(
-                f"FAR {self.far:g} of {impostors:.0f} impostor pairs allows {impostors * self.far:.3g} false accepts: "
-                f"few errors decide."
+                f"FAR {self.far:g} of {impostors:.0f} impostor pairs allows {allowed} "
+                f"false accept{'' if allowed == '1' else 's'}: few errors decide."
             )
         return (*remarks, *distances_note(float(totals[self._area][0])))
 

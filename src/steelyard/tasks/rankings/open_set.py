@@ -31,13 +31,13 @@ class Candidates(Ranking):
     rank: int = 1
 
     def measure(self, pairs: Any, cache: SharedCache) -> RankingBlock:
-        found = pairs.scores()
-        if found is None:
+        scores = pairs.scores()
+        if scores is None:
             raise Unsupported(
                 "identification in an open set needs a run with scores, and no documents that are taken out",
                 remedy="Give the predictions as query, doc and score, without the column exclude.",
             )
-        top, mate, rank = found
+        top, mate, rank = scores
         mated = np.zeros(len(pairs.units), dtype=bool)
         mated[pairs.owner[pairs.relevance >= 1]] = True
         within = (rank <= self.rank) | (self.rank == 0)
