@@ -51,12 +51,12 @@ def simulate(dimensions: int, per_dimension: int, sets: int, seed: int = 1) -> d
                 intervals.setdefault(name, []).append((*interval, error))
     first_true, second_true = (true_distance(dimensions, *model) for model in MODELS)
     truth = {"fid_corrected": first_true, "fid, difference": second_true - first_true}
-    found = {}
+    shares = {}
     for name, ends in intervals.items():
         low, high, error = np.array(ends).T
         at = truth.get(name, float(np.mean(values[name])))
-        found[name] = (float(((low <= at) & (at <= high)).mean()), float(error.mean() / np.std(values[name], ddof=1)))
-    return found
+        shares[name] = (float(((low <= at) & (at <= high)).mean()), float(error.mean() / np.std(values[name], ddof=1)))
+    return shares
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
