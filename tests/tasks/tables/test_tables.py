@@ -395,4 +395,6 @@ def test_what_the_page_shows() -> None:
     scene = views.scene(pairs, 1, report.details.metrics[0])
     assert [raster.title for raster in scene.rasters] == ["Truth", "Reply"]
     assert scene.summary == "'b' → 'c' in row 2, column 1."
-    assert not views.scene(pairs, 2, report.details.metrics[0]).rasters
+    silent = views.scene(pairs, 2, report.details.metrics[0])
+    assert [raster.title for raster in silent.rasters] == ["Truth"]
+    assert [name for name, _ in silent.legend] == ["lost"]

@@ -18,7 +18,7 @@ from steelyard.tasks.tables.data import TablePairs
 from steelyard.tasks.tables.explain import explain as explain
 from steelyard.tasks.tables.paths import OUTCOMES, edit_path, in_words
 from steelyard.tasks.tables.trees import Table as HtmlTable
-from steelyard.tasks.tables.trees import scan, tree_scores
+from steelyard.tasks.tables.trees import parse_tables, scan, tree_scores
 
 BINS = 20
 MOST_PATHS = 2000  # tables whose cells are counted by outcome
@@ -126,7 +126,10 @@ def scene(pairs: TablePairs, unit: int, metric: Metric) -> Scene:
     path = edit_path(truths[place], replies[place])
     name = str(pairs.truth_column("table")[place])
     if path is None:
-        return Scene(f"Table {name}", "The reply holds no table that can be compared.", ())
+        true = parse_tables(truths[place])[0]
+        lost = (_raster("Truth", true, ["lost"] * len(true.cells)),)
+        summary = "The reply holds no table that can be compared."
+        return Scene(f"Table {name}", summary, (), None, (), lost, (("lost", COLOURS["lost"]),))
     rasters = (
         _raster("Truth", path.truth, path.true_cells),
         _raster("Reply", path.reply, path.reply_cells),
