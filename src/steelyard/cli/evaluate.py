@@ -85,7 +85,8 @@ def work_folder(given: str | None) -> Iterator[str]:
     "--explain", metavar="TOOLS", group="Metrics", rare=True, callback=taking(lambda tools: tools or ()),
     help="Explain why other tools print other numbers: pycocotools, torchmetrics, ultralytics (boxes), py-motmetrics "
     "(tracking), mmseg, torchmetrics (segmentation), panopticapi (panoptic), monai, surface-distance, medpy (volumes), "
-    "lmms-eval, vlmevalkit, inspect, lm-eval, vqa (answers). Join several with commas.",
+    "lmms-eval, vlmevalkit, inspect, lm-eval, vqa (answers), "
+    "basicsr, skimage, torchmetrics, piq, pyiqa (images). Join several with commas.",
 )  # fmt: skip
 @option(
     "--judge-correction", type=click.Choice(CORRECTIONS), default="difference", show_default=True, group="Statistics",

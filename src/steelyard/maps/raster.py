@@ -56,3 +56,18 @@ def indexed_png(grid: Array, colours: list[str]) -> str:
 
 def _chunk(name: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+
+def colour_png(pixels: Array) -> str:
+    """A picture of 8 bits, gray (height, width) or RGB (height, width, 3), as base64 text."""
+    height, width = pixels.shape[:2]
+    flat = pixels.reshape(height, -1)
+    rows = np.zeros((height, flat.shape[1] + 1), dtype=np.uint8)
+    rows[:, 1:] = flat
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2 if pixels.ndim == 3 else 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows.tobytes(), 9)),
+        (b"IEND", b""),
+    )
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, body) for name, body in chunks)
+    return base64.b64encode(data).decode()

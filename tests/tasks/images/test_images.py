@@ -280,3 +280,36 @@ def test_too_small_names_the_sizes() -> None:
 def test_missing_worst_is_refused() -> None:
     with refuses("E-invalid-spec", "missing='skip'"):
         sy.evaluate("images", side(flat(1), flat(2)), side(flat(1)), ["psnr"], missing="worst")
+
+
+# Other tools, pictures and checks
+
+
+def noise_pair() -> tuple[dict[str, Any], dict[str, Any]]:
+    first, second = golden_pairs()["rgb_noise_48x56"]
+    return side(first), side(second)
+
+
+def test_explain_gives_the_numbers_of_tools() -> None:
+    report = sy.evaluate("images", *noise_pair(), ["psnr"], confidence=None, explain=["basicsr-y", "skimage", "piq"])
+    values = GOLDENS["pairs"]["rgb_noise_48x56"]["values"]
+    theirs = {each.tool: each.theirs for each in report.explanations}
+    assert theirs["basicsr-y"]["psnr"] == pytest.approx(values["basicsr_psnr_y"], abs=5e-5)
+    assert theirs["basicsr-y"]["ssim"] == pytest.approx(values["basicsr_ssim_y"], abs=5e-5)
+    assert theirs["skimage"]["ssim"] == pytest.approx(values["skimage_ssim_default"], abs=1e-12)
+    assert theirs["piq"]["psnr"] == pytest.approx(values["piq_psnr"], abs=1e-12)
+
+
+def test_which_finds_the_settings_of_a_number() -> None:
+    """0.8338 is what BasicSR prints for Y with a border of 4."""
+    found_settings = sy.check("images", *noise_pair(), options={"which": 0.8338}).findings
+    texts = [each.what for each in found_settings if each.code == "settings-of-a-number"]
+    assert len(texts) == 1
+    assert "ssim(preset=basicsr-y), border=4" in texts[0]
+
+
+def test_swapped_and_shifted_images_are_noticed() -> None:
+    first = golden_pairs()["rgb_noise_48x56"][0]
+    for predicted, code in ((first[:, :, ::-1], "swapped-channels"), (np.roll(first, 1, axis=1), "shifted-images")):
+        codes = [each.code for each in sy.check("images", side(first), side(np.ascontiguousarray(predicted))).findings]
+        assert code in codes, codes

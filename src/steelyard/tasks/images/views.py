@@ -1,3 +1,216 @@
-"""What the page of images shows."""
+"""What the page of images shows: pictures with their difference and SSIM map, and the numbers of other tools."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.core.errors import InputError
+from steelyard.core.explanation import Explanation, Step
+from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Array
+from steelyard.core.scene import RasterShape, Scene
+from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
+from steelyard.core.table import Table
+from steelyard.maps.raster import MOST_SIDE, colour_png, thin_grid
+from steelyard.tasks.images.data import PRESETS, ImagePairs, Sight
+from steelyard.tasks.images.measures import WANG, ssim, ssim_map
+from steelyard.tasks.images.sums import PsnrSum, SsimSum, mean_square
+from steelyard.tasks.shared.tools import find_tools
+
+EACH = 2  # pictures of the worst, the median and the best units
+PANELS = ("truth", "prediction", "difference", "SSIM")
+
+
+def _thin(pixels: Array, most: int) -> Array:
+    return thin_grid(pixels[:, :, :3] if pixels.shape[2] >= 3 else pixels[:, :, 0], most)
+
+
+def _panels(sight: Sight, most: int = MOST_SIDE) -> dict[str, str]:
+    """Truth, prediction, the difference times 4, and the SSIM map from 0 (black) to 1 (white)."""
+    x, y, peak = sight.common
+    first, second = (np.clip(np.rint(_thin(side, most).astype(np.float64) * (255 / peak)), 0, 255) for side in (x, y))
+    if first.ndim != second.ndim:
+        first, second = (side if side.ndim == 2 else side.mean(axis=2) for side in (first, second))
+    panels = {
+        "truth": colour_png(first.astype(np.uint8)),
+        "prediction": colour_png(second.astype(np.uint8)),
+        "difference": colour_png(np.minimum(4 * np.abs(first - second), 255).astype(np.uint8)),
+    }
+    if min(x.shape[:2]) > 5 and x.shape == y.shape:
+        places = ssim_map(x, y, peak, replace(WANG, edges="mirror"))[1]
+        panels["SSIM"] = colour_png(np.rint(np.clip(thin_grid(places, most), 0, 1) * 255).astype(np.uint8))
+    return panels
+
+
+def _unit_values(pairs: ImagePairs) -> tuple[Array, Array]:
+    """PSNR and SSIM of each image; nan where an image is too small for SSIM."""
+    cache = SharedCache((PsnrSum(),))
+    psnr = PsnrSum().values(pairs, cache)[:, 0]
+    try:
+        other = SsimSum().values(pairs, SharedCache((SsimSum(),)))[:, 0]
+    except InputError:
+        other = np.full(len(psnr), np.nan)
+    return psnr, other
+
+
+def _chosen(values: Array) -> list[int]:
+    """The worst, the median and the best."""
+    order: list[int] = np.argsort(values, kind="stable").tolist()
+    if len(order) <= 3 * EACH:
+        return order
+    middle = len(order) // 2
+    return [*order[:EACH], *order[middle - 1 : middle - 1 + EACH], *order[-EACH:]]
+
+
+def figures(pairs: ImagePairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures, each made when it is asked for."""
+    if not len(pairs.owner):
+        return {}
+    return {"pictures": lambda: pictures(pairs)}
+
+
+def pictures(pairs: ImagePairs) -> Figure:
+    """The worst, median and best images by PSNR."""
+    psnr, _ = _unit_values(pairs)
+    rows = _chosen(psnr)
+    panels = [_panels(pairs.sight(pair)) for pair in rows]
+    shown = [name for name in PANELS if all(name in panel for panel in panels)]
+    names = [str(pairs.truth["image"][pairs.truth_row[pair]]) for pair in rows]
+    columns: dict[str, list[object]] = {"image": [*names], "cost": [float(psnr[pair]) for pair in rows]}
+    for name in shown:
+        columns[name] = [panel[name] for panel in panels]
+    table = Table("pictures", "Images by PSNR", "image", tuple(names), ("psnr",), psnr[rows][:, np.newaxis])
+    return Figure(
+        "pictures",
+        "rasters",
+        "The worst, median and best images by PSNR",
+        columns,
+        {"panels": shown, "legend": []},
+        "Truth, prediction, the absolute difference times 4, and SSIM at each place: black is 0, white is 1.",
+        table,
+    )
+
+
+def listing(pairs: ImagePairs, state: State) -> Listing:
+    """Every image with its numbers."""
+    psnr, other = _unit_values(pairs)
+    names = [str(name) for name in pairs.truth["image"][pairs.truth_row].tolist()]
+    columns: dict[str, Array | Texts] = {"image": Texts.of(names), "PSNR": psnr, "SSIM": other}
+    return Listing("images", "Images", columns, x="PSNR")
+
+
+def scene(pairs: ImagePairs, unit: int, metric: Metric) -> Scene:
+    """The first image of a unit: truth, prediction, difference and SSIM map."""
+    places = np.flatnonzero(pairs.owner == unit)
+    sight = pairs.sight(int(places[0]))
+    height, width = sight.common[0].shape[:2]
+    panels = _panels(sight, 1024)
+    value = -10 * math.log10(square) if (square := mean_square(sight, "", "")) > 0 else math.inf
+    return Scene(
+        title=f"Image {pairs.truth['image'][pairs.truth_row[places[0]]]}: PSNR {value:.2f} dB",
+        summary=f"{width}×{height} pixels; the difference is times 4, SSIM goes from 0 (black) to 1 (white)",
+        shapes=(),
+        bounds=(0.0, 0.0, float(width), float(height)),
+        rasters=tuple(
+            RasterShape(name[0].upper() + name[1:], panels[name], width, height) for name in PANELS if name in panels
+        ),
+    )
+
+
+class ToolRules:
+    """What a tool does: its version, its preset, and why its numbers differ."""
+
+    def __init__(self, version: str, preset: str, reasons: Mapping[str, str], *remarks: str) -> None:
+        self.version, self.preset, self.reasons, self.remarks = version, preset, reasons, remarks
+
+
+EPS = "It adds 1e-8 to an error of range 1: identical images have 80 dB."
+TOOLS = {
+    "basicsr": ToolRules("8d56e3a0", "basicsr", {}, "With test_y_channel it compares Y: preset=basicsr-y."),
+    "basicsr-y": ToolRules("8d56e3a0", "basicsr-y", {"channels": "It compares Y of BT.601, whose range stays 255."}),
+    "skimage": ToolRules(
+        "0.26.0", "skimage", {"ssim": "7×7 uniform windows and the sample covariance, unless gaussian_weights is set."}
+    ),
+    "torchmetrics": ToolRules(
+        "1.9.0",
+        "torchmetrics",
+        {"ssim": "Edges are mirrored and all pixels count; to version 1.4.1 the rim was cut."},
+        "Its class PeakSignalNoiseRatio pools all pixels: psnr(level=pooled).",
+        "Without data_range the largest span of a batch is the range: the batch size changes the score.",
+    ),
+    "piq": ToolRules("0.8.0", "piq", {"ssim": "Images above 384 pixels are made smaller first.", "eps": EPS}),
+    "pyiqa": ToolRules(
+        "0.1.16",
+        "pyiqa",
+        {
+            "channels": "It compares Y with weights 0.299, 0.587 and 0.114, rounded.",
+            "ssim": "Images above 384 pixels are made smaller, and negative contrast is 0.",
+            "eps": EPS,
+        },
+        "Its source was read, not run.",
+    ),
+}
+
+
+def explain(pairs: ImagePairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
+    """The number of each tool for these data, and the setting that moves it."""
+    plain = replace(pairs, rules=replace(pairs.rules, preset=""))
+    ours = _numbers(plain, "", "wang", 0.0)
+    explanations = []
+    for name, tool in find_tools(tools, TOOLS).items():
+        preset = PRESETS[tool.preset]
+        channels = tool.preset if preset.channels else ""
+        steps = []
+        if preset.channels:
+            steps.append(
+                Step(
+                    "channels",
+                    "all",
+                    f"y, {preset.luma}",
+                    tool.reasons["channels"],
+                    _numbers(plain, channels, "wang", 0),
+                )
+            )
+        if "ssim" in tool.reasons:
+            steps.append(Step("window", "wang", preset.ssim, tool.reasons["ssim"], _numbers(plain, "", preset.ssim, 0)))
+        if preset.eps:
+            steps.append(Step("constant", "0", "1e-8", tool.reasons["eps"], _numbers(plain, "", "wang", preset.eps)))
+        theirs = _numbers(plain, channels, preset.ssim, preset.eps)
+        explanations.append(Explanation(name, tool.version, ours, tuple(steps), theirs, tool.remarks))
+    return tuple(explanations)
+
+
+def _numbers(pairs: ImagePairs, channels: str, window: str, eps: float) -> dict[str, float]:
+    """Mean PSNR and SSIM over images with the channels of a preset, a window and a constant."""
+    psnr, other = [], []
+    for pair in range(len(pairs.owner)):
+        sight = pairs.sight(pair)
+        x, y, peak = sight.pixels(channels)
+        square = mean_square(sight, channels, "") - (PRESETS[channels].eps if channels else 0.0) + eps
+        psnr.append(math.inf if square <= 0 else -10 * math.log10(square))
+        other.append(ssim(x, y, peak, window))
+    return {"psnr": float(np.mean(psnr)), "ssim": float(np.mean(other))}
+
+
+def search(pairs: ImagePairs, number: float) -> list[tuple[float, str]]:
+    """Metrics with settings and borders by how near their value is to a number, the nearest first."""
+    values: dict[str, float] = {}
+    for border in dict.fromkeys((pairs.rules.border, 0, 2, 3, 4)):
+        other = replace(pairs, rules=replace(pairs.rules, border=border, preset=""))
+        cut = f", border={border}" if border else ""
+        for name, preset in PRESETS.items():
+            try:
+                sights = [other.sight(pair).pixels(name) for pair in range(len(other.owner))]
+                values[f"ssim(preset={name}){cut}"] = float(np.mean([ssim(*sight, preset.ssim) for sight in sights]))
+                squares = [mean_square(other.sight(pair), name, "") for pair in range(len(other.owner))]
+            except InputError:
+                continue
+            if all(square > 0 for square in squares):
+                values[f"psnr(preset={name}){cut}"] = float(np.mean([-10 * math.log10(square) for square in squares]))
+    return sorted((abs(value - number), name) for name, value in values.items())
