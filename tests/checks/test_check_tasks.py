@@ -101,8 +101,15 @@ def test_every_check_is_tested_and_told_apart() -> None:
     elsewhere |= {"unit-in-name"}  # of names of columns: tests/tasks/nutrients/test_nutrients.py
     elsewhere |= {"extractor-unknown"}  # of all data without one: tests/tasks/distributions/test_distributions.py
     elsewhere |= {  # of whole pages: tests/tasks/documents/test_documents.py
-        "single-line-feeds", "page-repeated", "fences", "cut-off", "latex-tables", "sides-swapped", "no-order", "empty-replies",
-    }  # fmt: skip
+        "single-line-feeds",
+        "page-repeated",
+        "fences",
+        "cut-off",
+        "latex-tables",
+        "sides-swapped",
+        "no-order",
+        "empty-replies",
+    }
     elsewhere |= {"above-the-scale", "unreadable-replies"}  # of replies: tests/tasks/grounding/test_grounding.py
     elsewhere |= {"shrunk-masks", "specks"}  # of files and large masks: tests/tasks/anomalies/test_anomalies.py
     elsewhere |= {"empty-masks", "rectangles", "mostly-ignored", "angle-radians", "probiou"}

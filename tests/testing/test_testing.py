@@ -116,6 +116,16 @@ class Higher(Mean):
 Higher.__doc__ = Mean.__doc__
 
 
+class Linear(Mean):
+    """A mean whose rows are said to be linear in the weights, with influences that are twice as large."""
+
+    resampling = "linear"
+
+    def reduce(self, totals: Any) -> Any:
+        value = super().reduce(totals)
+        return value if totals.role is not Role.JACKKNIFE else 2 * value - value.mean()
+
+
 class Renamed(Mean):
     def __str__(self) -> str:
         return "mean_off"
@@ -134,6 +144,7 @@ BROKEN: dict[str, Metric] = {
     "scale_of_weights": Mean(fault="not divided"),
     "jackknife_leaves_one_unit_out": Mean(fault="by all units"),
     "every_role_is_plain_rows": Mean(fault="draws apart"),
+    "linear_rows_are_first_order": Linear(),
     "counts_agree_with_rows": Mean(fault="counts apart"),
     "reads_what_it_declares": Mean(fault="reads nothing"),
     "nothing_is_undefined_with_a_reason": Mean(fault="0 for nothing"),

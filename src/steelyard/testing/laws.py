@@ -181,10 +181,7 @@ def jackknife_leaves_one_unit_out(case: Case, metric: Metric) -> None:
 
 
 def every_role_is_plain_rows(case: Case, metric: Metric) -> None:
-    """A row of draws, the jackknife or single units gives what the same weights give by themselves.
-
-    Not where rows are linear in the weights: there `linear_rows_are_first_order` holds.
-    """
+    """A row of draws, the jackknife or single units gives what the same weights give by themselves."""
     if metric.resampling:
         return
     state, other = case.state(12), case.state(13)

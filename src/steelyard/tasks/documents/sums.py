@@ -15,8 +15,8 @@ from steelyard.tasks.documents.matching import FORMULA, LEFT_OUT, SKIPPED, TABLE
 from steelyard.tasks.documents.texts import FOLD, Norm, join_texts, normalise
 from steelyard.tasks.tables.trees import grits_con, parse_tables, teds
 
-(EDITS, LONGER, MISSING, SURPLUS, REPEATED, TRUE, REPLY, BLOCKS, SHARES, SURPLUS_BLOCKS, CHARGED, CHARGED_PAGES, FREE,
- FREE_PAGES) = range(14)  # fmt: skip
+EDITS, LONGER, MISSING, SURPLUS, REPEATED, TRUE, REPLY, BLOCKS, SHARES, SURPLUS_BLOCKS = range(10)
+CHARGED, CHARGED_PAGES, FREE, FREE_PAGES = range(10, 14)
 
 
 class Scored:
