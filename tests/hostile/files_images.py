@@ -84,7 +84,7 @@ ROWS = [
     both("a column that is missing", GRAY, GRAY, "'lpips'", options="-m column(lpips)"),
     both("a region without a map", GRAY, GRAY, "'region'", options="-m psnr(region=sky)"),
     both("a cap of pooled PSNR", GRAY, GRAY, "cap", options="-m psnr(level=pooled,cap=50)"),
-    both("clips without a column", GRAY, GRAY, "'clip'", options="--unit clip"),
+    both("clips without a column", GRAY, GRAY, "'clip'", options="--resample clip"),
     both("missing as worst", GRAY, GRAY, "worst", options="--missing worst"),
     listed("no prediction", "image,truth\na,a.png\n", "list.csv", "predicted"),
     listed("a file that is missing", LIST.replace("b.png", "c.png"), "c.png"),

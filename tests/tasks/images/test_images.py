@@ -198,7 +198,7 @@ def test_clips_are_units() -> None:
     pictures = [flat(value, 2, 2, 1, dtype=float) for value in (0.1, 0.01, 0.001)]
     truth = side(*[flat(0, 2, 2, 1, dtype=float)] * 3, clip=["a", "a", "b"])
     assert score(truth, side(*pictures), "psnr", "psnr(level=frame)", range=1) == pytest.approx([45, 40])
-    assert score(truth, side(*pictures), "psnr", range=1, unit="image") == [pytest.approx(40)]
+    assert score(truth, side(*pictures), "psnr", range=1, resample="image") == [pytest.approx(40)]
 
 
 def test_masks_and_regions() -> None:

@@ -136,11 +136,11 @@ OPTIONS = (
     Option(
         "layout", "choice", "Axes of arrays, where 1, 3 or 4 stands in two places.", "", ("", "hwc", "chw"), reads=True
     ),
-    Option("unit", "choice", "What is resampled.", "auto", UNITS, sides=False),
+    Option("resample", "choice", "What is resampled.", "auto", UNITS, sides=False),
     Option("regions", "pairs", "Names of the values of the column region.", metavar="NAME=VALUE", sides=False),
     Option("which", "number", "Find the settings that give this number.", sides=False, metavar="X"),
     Option(
-        "columns",
+        "scores",
         "path",
         "Table with more numbers of each image, for column(NAME).",
         reads=True,
@@ -521,7 +521,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     used = distinct_values(pairs.owner)  # units that lost their row to the policy are left out
     fields |= {"units": pairs.units[used], "owner": np.searchsorted(used, pairs.owner), "partial": pairs.partial[used]}
     fields["weight"] = None if pairs.weight is None else pairs.weight[used]
-    unit, grouped = _regroup(pairs, fields, str(options.of("unit")))
+    unit, grouped = _regroup(pairs, fields, str(options.of("resample")))
     raw = tuple(f"{options.of('size', side)} {options.of('format', side)}".strip() for side in ("truth", "prediction"))
     return ImagePairs(
         **grouped,
@@ -545,9 +545,9 @@ def _regroup(pairs: Pairs, fields: dict[str, Any], asked: str) -> tuple[str, dic
     values = pairs.truth.find(name)
     if values is None:
         raise MissingColumn(
-            f"column '{name}' is missing, which unit={name} groups by",
+            f"column '{name}' is missing, which resample={name} groups by",
             where=pairs.truth.source,
-            remedy="Add it, or set unit=image.",
+            remedy="Add it, or set resample=image.",
         )
     owner_rows = fields["truth_row"]
     units, (owner,) = codes(values[owner_rows])

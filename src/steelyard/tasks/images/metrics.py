@@ -591,7 +591,7 @@ class ColumnMean(MeanOfImages):
     $\frac{1}{N} \sum_i v_i$
 
     LPIPS, DISTS and others need weights of networks, which Steelyard does not run: give their numbers in a column of
-    the predictions or in a table (option `columns`), and say which direction is better.
+    the predictions or in a table (option `scores`), and say which direction is better.
 
     Undefined when no image has a number.
 

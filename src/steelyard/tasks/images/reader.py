@@ -60,7 +60,7 @@ def read_sides(
     if not len(sides[0]):
         raise EmptyInput("there are no images", where=sides[0].source, remedy="The truth needs at least one.")
     _note_formats(*sides)
-    extra = options.of("columns")
+    extra = options.of("scores")
     return sides[0], sides[1] if not extra else _with_columns(sides[1], str(extra))
 
 

@@ -322,7 +322,7 @@ def column_values(pairs: ImagePairs, name: str) -> Array:
     raise MissingColumn(
         f"column '{name}' is missing",
         where=pairs.prediction.source,
-        remedy=nearest(name, dict.fromkeys(has)) or "Give it in the predictions, or in a table: columns=FILE.",
+        remedy=nearest(name, dict.fromkeys(has)) or "Give it in the predictions, or in a table: scores=FILE.",
     )
 
 
