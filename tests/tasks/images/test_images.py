@@ -6,10 +6,15 @@ tests/goldens/images.json holds what the references gave; it says which, and at 
 from __future__ import annotations
 
 import math
+import struct
+import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL
 import pytest
+from PIL import Image
 from support.golden_images import GOLDENS, golden_pairs
 from support.refusal import refuses
 
@@ -313,3 +318,117 @@ def test_swapped_and_shifted_images_are_noticed() -> None:
     for predicted, code in ((first[:, :, ::-1], "swapped-channels"), (np.roll(first, 1, axis=1), "shifted-images")):
         codes = [each.code for each in sy.check("images", side(first), side(np.ascontiguousarray(predicted))).findings]
         assert code in codes, codes
+
+
+# Formats
+
+
+def png16(path: Path, pixels: Any) -> None:
+    """A PNG of 16 bits and three channels, written plainly: Pillow writes none."""
+
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    height, width, _ = pixels.shape
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in pixels)
+    head = struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*each) for each in chunks))
+
+
+def write(path: Path, value: float) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(flat(value, 6, 5, 3)).save(path)
+
+
+def test_one_folder_of_renders(tmp_path: Path) -> None:
+    """Scene a has errors of 1 and 3, b of 8: by scene (2 + 8) / 2, by image 4."""
+    for scene, name, error in (("a", "0.png", 1), ("a", "1.png", 3), ("b", "0.png", 8)):
+        write(tmp_path / scene / "gt" / name, 100)
+        write(tmp_path / scene / "renders" / name, 100 + error)
+    assert score(tmp_path, None, "mae") == [5.0]
+    assert score(tmp_path, None, "mae", resample="image") == [4.0]
+
+
+def test_one_folder_without_scenes(tmp_path: Path) -> None:
+    for name, error in (("0.png", 1), ("1.png", 3)):
+        write(tmp_path / "gt" / name, 100)
+        write(tmp_path / "renders" / name, 100 + error)
+    report = sy.evaluate("images", tmp_path, None, ["mae"], confidence=None)
+    assert (report["mae"].value, report["mae"].units) == (2.0, 2)
+
+
+def test_both_files_in_a_folder_of_each_image(tmp_path: Path) -> None:
+    for name, error in (("p", 2), ("q", 4)):
+        write(tmp_path / name / "clean.png", 100)
+        write(tmp_path / name / "pred.png", 100 + error)
+        write(tmp_path / name / "second.png", 100 + 10 * error)
+    assert score(tmp_path, None, "mae") == [3.0]
+    assert score(tmp_path, None, "mae", prediction_name="second") == [30.0]
+    with refuses("E-empty-input", "third", "prediction_name"):
+        score(tmp_path, None, "mae", prediction_name="third")
+
+
+def test_arrays_by_name(tmp_path: Path) -> None:
+    """Images of an .npz file are joined by name, whatever their order; channels may come first."""
+    np.savez(tmp_path / "truth.npz", p=flat(10, 6, 5, 3), q=flat(20, 6, 5, 3))
+    np.savez(tmp_path / "predicted.npz", q=flat(26, 6, 5, 3), p=flat(12, 3, 6, 5))
+    assert score(tmp_path / "truth.npz", tmp_path / "predicted.npz", "mae") == [4.0]
+
+
+def test_a_batch_in_one_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "truth.npy", np.zeros((2, 3, 6, 5)))
+    np.save(tmp_path / "predicted.npy", np.stack([np.full((3, 6, 5), value) for value in (0.1, 0.01)]))
+    assert score(tmp_path / "truth.npy", tmp_path / "predicted.npy", "psnr", range=1) == [pytest.approx(30.0)]
+
+
+def test_sixteen_bits_of_three_channels(tmp_path: Path) -> None:
+    """Green differs by 300 of 65,535: the mean error is 100, the mean square 30,000."""
+    first = np.full((6, 5, 3), (40_000, 500, 65_535), np.uint16)
+    second = first + np.array([0, 300, 0], np.uint16)
+    for name, pixels in (("truth", first), ("predicted", second)):
+        (tmp_path / name).mkdir()
+        png16(tmp_path / name / "p.png", pixels)
+    decibels = 10 * math.log10(65_535**2 / 30_000)
+    scored = score(tmp_path / "truth", tmp_path / "predicted", "mae", "psnr")
+    assert scored == [pytest.approx(100.0), pytest.approx(decibels)]
+
+
+def test_names_are_joined_without_what_tools_add(tmp_path: Path) -> None:
+    for name, value in (("baby", 10), ("bird", 50)):
+        write(tmp_path / "HR" / f"{name}_HR.png", value)
+    for name, value in (("bird", 51), ("baby", 13)):
+        write(tmp_path / "SR" / f"{name}x4_SR.png", value)
+    report = sy.evaluate("images", tmp_path / "HR", tmp_path / "SR", ["mae"], confidence=None)
+    assert report["mae"].value == 2.0
+    assert any("_SR" in remark for remark in report.notes)
+
+
+def test_equal_names_keep_what_tools_add(tmp_path: Path) -> None:
+    """One equal id is enough: `p` and `p_out` are then two images, and the second has no prediction."""
+    write(tmp_path / "truth" / "p.png", 10)
+    write(tmp_path / "truth" / "p_out.png", 10)
+    write(tmp_path / "predicted" / "p.png", 11)
+    with refuses("E-unmatched", "p_out"):
+        score(tmp_path / "truth", tmp_path / "predicted", "mae")
+
+
+def test_jpeg_is_decoded_by_pillow(tmp_path: Path) -> None:
+    """One gray level survives JPEG; the report says who decoded it, and that a true JPEG has losses."""
+    for name, value in (("truth", 128), ("predicted", 124)):
+        (tmp_path / name).mkdir()
+        Image.fromarray(flat(value, 16, 16)).save(tmp_path / name / "p.jpg", quality=95)
+    report = sy.evaluate("images", tmp_path / "truth", tmp_path / "predicted", ["mae"], confidence=None)
+    assert report["mae"].value == 4.0
+    assert any(PIL.__version__ in remark for remark in report.notes)
+    assert any("JPEG" in remark for remark in report.notes)
+
+
+def test_table_of_scores(tmp_path: Path) -> None:
+    table = tmp_path / "lpips.csv"
+    table.write_text("image,lpips\ni1,0.5\ni0,0.1\n")
+    truth, predicted = side(flat(1), flat(2)), side(flat(1), flat(2))
+    assert score(truth, predicted, "column(lpips)", scores=str(table)) == [pytest.approx(0.3)]
+    table.write_text("image,lpips\ni1,0.5\n")
+    with refuses("E-unmatched", "i0"):
+        score(truth, predicted, "column(lpips)", scores=str(table))
