@@ -320,6 +320,40 @@ def test_swapped_and_shifted_images_are_noticed() -> None:
         assert code in codes, codes
 
 
+def test_figures_of_a_report() -> None:
+    """Errors of 1 to 8 of 255: PSNR falls; the first two, the middle two and the last two are shown, by the formula."""
+    truth = side(*[flat(100, 12, 12, 1)] * 8)
+    predicted = side(*[flat(100 + error, 12, 12, 1) for error in range(1, 9)])
+    report = sy.evaluate("images", truth, predicted, ["psnr", "ssim"], confidence=None)
+    decibels = [20 * math.log10(255 / error) for error in range(1, 9)]
+    shown = report.figure("pictures").columns
+    assert list(shown["image"]) == ["worst: i7", "worst: i6", "median: i4", "median: i3", "best: i1", "best: i0"]
+    assert list(shown["cost"]) == pytest.approx([decibels[i] for i in (7, 6, 4, 3, 1, 0)])
+    # Flat images: SSIM is its luminance term alone.
+    ssim = [(2 * 100 * b + 2.55**2) / (100**2 + b**2 + 2.55**2) for b in range(101, 109)]
+    points = report.figure("psnr_ssim").columns
+    assert np.asarray(points["x"]) == pytest.approx(decibels)
+    assert np.asarray(points["y"]) == pytest.approx(ssim)
+    assert report.listing() is None  # images are the units, which are listed anyway
+
+
+def test_figures_leave_out_what_has_no_place() -> None:
+    """Two identical images and two others: too few points; without SSIM there are no axes."""
+    truth, predicted = side(*[flat(100, 12, 12, 1)] * 4), side(*[flat(100 + e, 12, 12, 1) for e in (0, 0, 1, 2)])
+    for metrics in (["psnr", "ssim"], ["psnr"]):
+        report = sy.evaluate("images", truth, predicted, metrics, confidence=None)
+        assert list(report.figures) == ["pictures"]
+
+
+def test_frames_of_clips_are_listed() -> None:
+    truth = side(*[flat(100, 5, 5, 1)] * 3, clip=["b", "a", "b"])
+    predicted = side(*[flat(100 + error, 5, 5, 1) for error in (1, 2, 3)])
+    listing = sy.evaluate("images", truth, predicted, ["psnr"], confidence=None).listing()
+    assert listing is not None
+    assert list(listing.columns) == ["clip", "image", "PSNR"]  # 5×5 is too small for SSIM
+    assert np.asarray(listing.columns["PSNR"]) == pytest.approx([20 * math.log10(255 / e) for e in (2, 1, 3)])
+
+
 # Formats
 
 

@@ -116,7 +116,8 @@ def rasters(figure: Figure) -> str:
     panels = [str(name) for name in figure.facts["panels"]]
     for row, (image, cost) in enumerate(zip(figure.columns["image"], figure.columns["cost"], strict=True)):
         shown = "".join(_panel(str(figure.columns[name][row]), name, str(image)) for name in panels)
-        title = f"{escape(str(image))} <small>{value_text(float(cost))}</small>"
+        value = f"{value_text(float(cost))} {figure.facts.get('measured_in', '')}".rstrip()
+        title = f"{escape(str(image))} <small>{escape(value)}</small>"
         parts.append(f'<div class="raster"><p>{title}</p><div class="panels">{shown}</div></div>')
     legend = "".join(_entry(str(name), str(code)) for name, code in figure.facts["legend"])
     return f'<div class="rasters">{"".join(parts)}</div><p class="legend">{legend}</p>'

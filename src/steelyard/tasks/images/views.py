@@ -10,9 +10,10 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.explanation import Explanation, Step
-from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.figure import Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
+from steelyard.core.plan import UNITS
 from steelyard.core.scene import RasterShape, Scene
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
@@ -20,9 +21,11 @@ from steelyard.core.table import Table
 from steelyard.maps.raster import MOST_SIDE, colour_png, thin_grid
 from steelyard.tasks.images.data import PRESETS, ImagePairs, Sight
 from steelyard.tasks.images.measures import WANG, ssim, ssim_map
+from steelyard.tasks.images.metrics import Psnr, Ssim
 from steelyard.tasks.images.sums import PsnrSum, SsimSum, mean_square
 from steelyard.tasks.shared.tools import find_tools
 
+FEWEST = 3  # points that are drawn
 EACH = 2  # pictures of the worst, the median and the best units
 PANELS = ("truth", "prediction", "difference", "SSIM")
 
@@ -48,41 +51,73 @@ def _panels(sight: Sight, most: int = MOST_SIDE) -> dict[str, str]:
     return panels
 
 
-def _unit_values(pairs: ImagePairs) -> tuple[Array, Array]:
-    """PSNR and SSIM of each image; nan where an image is too small for SSIM."""
-    cache = SharedCache((PsnrSum(),))
-    psnr = PsnrSum().values(pairs, cache)[:, 0]
-    try:
-        other = SsimSum().values(pairs, SharedCache((SsimSum(),)))[:, 0]
-    except InputError:
-        other = np.full(len(psnr), np.nan)
-    return psnr, other
+def _of_images(pairs: ImagePairs, statistic: PsnrSum | SsimSum) -> Array:
+    """The number of each image."""
+    return np.asarray(statistic.values(pairs, SharedCache((statistic,)))[:, 0])
 
 
-def _chosen(values: Array) -> list[int]:
-    """The worst, the median and the best."""
-    order: list[int] = np.argsort(values, kind="stable").tolist()
+def _chosen(values: Array) -> tuple[list[int], list[str]]:
+    """The worst, the median and the best, and what each is; all where there are few."""
+    order: list[int] = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))].tolist()
     if len(order) <= 3 * EACH:
-        return order
-    middle = len(order) // 2
-    return [*order[:EACH], *order[middle - 1 : middle - 1 + EACH], *order[-EACH:]]
+        return order, [""] * len(order)
+    middle = len(order) // 2 - EACH // 2
+    rows = [*order[:EACH], *order[middle : middle + EACH], *order[-EACH:]]
+    return rows, [name for name in ("worst: ", "median: ", "best: ") for _ in range(EACH)]
 
 
 def figures(pairs: ImagePairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for."""
     if not len(pairs.owner):
         return {}
-    return {"pictures": lambda: pictures(pairs)}
+    makers = {"pictures": lambda: pictures(pairs)}
+    chosen = {
+        metric.name: metric
+        for metric in reversed(metrics)
+        if isinstance(metric, Psnr | Ssim) and metric.level == "unit"
+    }
+    if len(chosen) == 2:
+        axes = chosen["psnr"], chosen["ssim"]
+        x, y = (state.totals(UNITS).of(metric) for metric in axes)
+        finite = np.isfinite(x) & np.isfinite(y)
+        if np.count_nonzero(finite) >= FEWEST:
+            names = axes[0].label, axes[1].label
+            makers["psnr_ssim"] = lambda: scatter(x[finite], y[finite], names, pairs.unit_name)
+    return makers
+
+
+def scatter(x: Array, y: Array, names: tuple[str, str], item: str) -> Figure:
+    """PSNR against SSIM, a point for each unit."""
+    return Figure(
+        "psnr_ssim",
+        "points",
+        f"{names[0]} against {names[1]}",
+        points_or_cells(x, y),
+        {"x": f"{names[0]}, dB", "y": names[1], "item": item},
+        "A point far below the others has lost structure (blur, blocks) that its PSNR does not show; far above, a "
+        "change of brightness or contrast that SSIM hardly counts. Identical images are left out.",
+        Table(
+            "psnr_ssim",
+            f"{names[0]} against {names[1]}",
+            "metric",
+            names,
+            ("median", "middle half, from", "to"),
+            np.array([np.quantile(side, [0.5, 0.25, 0.75]) for side in (x, y)]),
+        ),
+    )
 
 
 def pictures(pairs: ImagePairs) -> Figure:
     """The worst, median and best images by PSNR."""
-    psnr, _ = _unit_values(pairs)
-    rows = _chosen(psnr)
+    psnr = _of_images(pairs, PsnrSum())
+    rows, places = _chosen(psnr)
     panels = [_panels(pairs.sight(pair)) for pair in rows]
     shown = [name for name in PANELS if all(name in panel for panel in panels)]
     names = [str(pairs.truth["image"][pairs.truth_row[pair]]) for pair in rows]
-    columns: dict[str, list[object]] = {"image": [*names], "cost": [float(psnr[pair]) for pair in rows]}
+    columns: dict[str, list[object]] = {
+        "image": [place + name for place, name in zip(places, names, strict=True)],
+        "cost": [float(psnr[pair]) for pair in rows],
+    }
     for name in shown:
         columns[name] = [panel[name] for panel in panels]
     table = Table("pictures", "Images by PSNR", "image", tuple(names), ("psnr",), psnr[rows][:, np.newaxis])
@@ -91,17 +126,26 @@ def pictures(pairs: ImagePairs) -> Figure:
         "rasters",
         "The worst, median and best images by PSNR",
         columns,
-        {"panels": shown, "legend": []},
+        {"panels": shown, "legend": [], "measured_in": "dB"},
         "Truth, prediction, the absolute difference times 4, and SSIM at each place: black is 0, white is 1.",
         table,
     )
 
 
-def listing(pairs: ImagePairs, state: State) -> Listing:
-    """Every image with its numbers."""
-    psnr, other = _unit_values(pairs)
+def listing(pairs: ImagePairs, state: State) -> Listing | None:
+    """Every frame or view with its numbers, where clips or scenes are the units; else the units are listed anyway."""
+    if pairs.unit_name == "image":
+        return None
     names = [str(name) for name in pairs.truth["image"][pairs.truth_row].tolist()]
-    columns: dict[str, Array | Texts] = {"image": Texts.of(names), "PSNR": psnr, "SSIM": other}
+    columns: dict[str, Array | Texts] = {
+        pairs.unit_name: Texts.of([str(unit) for unit in pairs.units[pairs.owner].tolist()]),
+        "image": Texts.of(names),
+        "PSNR": _of_images(pairs, PsnrSum()),
+    }
+    try:
+        columns["SSIM"] = _of_images(pairs, SsimSum())
+    except InputError:  # images that are smaller than a window
+        pass
     return Listing("images", "Images", columns, x="PSNR")
 
 
