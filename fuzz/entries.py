@@ -39,6 +39,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "ranked_each",
         "ranked_left_out",
     ),
+    "labels.rates": ("rates", "rates_each"),
     "ellipses.kernels": (
         "ellipse_match", "ellipse_match_by_score", "ellipse_matrix", "ellipse_overlap", "ellipse_pairwise",
     ),
@@ -53,6 +54,8 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "tables.kernels": (
         "table_cells", "table_distances", "table_grids", "table_path", "table_scan", "table_shared_cells",
     ),
+    "documents.runs": ("match_runs",),
+    "images.kernels": ("image_errors", "image_filter", "image_halve", "image_similarity"),
     "captions.entries": (
         "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",
         "snowball_stem", "tree_tuples",
@@ -62,6 +65,8 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "maps.inflate": ("gunzip",),
     "fields.files": ("png_flow", "png_grey", "png_kind", "png_samples"),
     "fields.errors": ("field_errors", "fill_rows"),
+    "fields.depth": ("depth_edges", "depth_fit", "depth_pack", "depth_sums"),
+    "fields.normals": ("angle_sums", "normal_angles"),
     "maps.surfaces": (
         "connected_parts", "dilate_mask", "element_sizes", "squared_distances", "surface_distances",
     ),

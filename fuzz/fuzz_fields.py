@@ -1,4 +1,4 @@
-"""Fuzz dense fields: samples of PNG files, other files of fields, errors and filled gaps."""
+"""Fuzz dense fields: samples of PNG files, other files of fields, errors and filled gaps, depth and normals."""
 
 from __future__ import annotations
 
@@ -97,3 +97,63 @@ def fuzz_errors(rng: random.Random) -> None:
     draw.call(_native.fill_rows, predicted, rng.choice([-1.0, 0.0]))
     if np.isnan(_native.fill_rows(predicted, -1.0)).any():
         raise AssertionError("a gap is left")
+
+
+def drawn_pair(draw: Draw, *shape: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two maps of one type, with some values of every kind."""
+    kind = draw.rng.choice([np.float32, np.float64])
+    pair = [draw.real(*shape, low=-1.0, high=9.0).astype(kind) for _ in range(2)]
+    odd = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, 1e-40], dtype=kind)
+    for values in pair:
+        values.reshape(-1)[draw.whole(values.size, draw.size(6))] = draw.rng.choice(odd.tolist())
+    return pair[0], pair[1]
+
+
+@target("fields.depth")
+def fuzz_depth(rng: random.Random) -> None:
+    """Valid pixels of a box in two maps, what is fitted to them, their sums, and edges."""
+    draw = Draw(rng)
+    height, width = 1 + draw.size(9), 1 + draw.size(30)
+    truth, predicted = drawn_pair(draw, height, width)
+    mask = rng.choice([None, draw.flags(height, width)])
+    (top, bottom), (left, right) = (sorted(rng.randrange(size + 1) for _ in range(2)) for size in (height, width))
+    box = (top, bottom, left, right)
+    draw.call(_native.depth_pack, truth, predicted, mask, *box, 0.001, 80.0, rng.random() < 0.5)
+    g, x, bad, first = _native.depth_pack(truth, predicted, mask, *box, 0.001, 80.0, False)
+    if len(g) != len(x) or len(g) > (bottom - top) * (right - left) or (g <= 0.001).any() or (g >= 80).any():
+        raise AssertionError("the valid pixels are not those of the box and range")
+    if bad and not first < height * width:
+        raise AssertionError("the first bad pixel lies outside the map")
+    draw.call(_native.depth_fit, x, g, rng.random() < 0.5, rng.random() < 0.5)
+    thresholds, flags = draw.real(draw.size(3), high=2.0), [rng.random() < 0.5 for _ in range(2)]
+    change = (rng.choice([1.0, -2.0]), rng.choice([0.0, 0.3]), 0.01, 0.001, 80.0)
+    draw.call(_native.depth_sums, g, x, *flags, *change, thresholds)
+    _, _, below = _native.depth_sums(g, x, *flags, *change, thresholds)
+    if (below < 0).any() or (below > len(g)).any():
+        raise AssertionError("a count is out of range")
+    ratios = np.sort(draw.real(draw.size(4), low=1.0, high=1.3))
+    wide = (truth.astype(np.float64), predicted.astype(np.float64))
+    draw.call(_native.depth_edges, *wide, mask, ratios)
+    edges = _native.depth_edges(*wide, mask, ratios)
+    if edges.shape != (4, 3, len(ratios) + 1) or (edges < 0).any() or edges.max() > height * width:
+        raise AssertionError("a number of edges is out of range")
+
+
+@target("fields.normals")
+def fuzz_normals(rng: random.Random) -> None:
+    """Angles of drawn vectors lie from 0 to 180 degrees, and each is in one bin."""
+    draw = Draw(rng)
+    height, width = 1 + draw.size(9), 1 + draw.size(30)
+    truth, predicted = drawn_pair(draw, height, width, 3)
+    mask = rng.choice([None, draw.flags(height, width)])
+    draw.call(_native.normal_angles, truth, predicted, mask)
+    angles, zero, bad, first = _native.normal_angles(truth, predicted, mask)
+    if not ((angles >= 0) & (angles <= 180)).all() or max(zero, bad) > len(angles):
+        raise AssertionError("an angle is out of range")
+    if bad and not first < height * width:
+        raise AssertionError("the first bad pixel lies outside the map")
+    limits = draw.real(draw.size(3), high=180.0)
+    draw.call(_native.angle_sums, angles, limits)
+    _, below, bins = _native.angle_sums(angles, limits)
+    if bins.sum() != len(angles) or (below > len(angles)).any():
+        raise AssertionError("a count is out of range")

@@ -1,4 +1,4 @@
-"""Fuzz the kernels of plain columns: draws, labels, ranked events, places, ellipses, assignment and losses."""
+"""Fuzz the kernels of plain columns: draws, labels, ranked events, rates, places, ellipses, assignment and losses."""
 
 from __future__ import annotations
 
@@ -82,6 +82,27 @@ def fuzz_ranked(rng: random.Random) -> None:
     truths, rule = draw.whole(4, units, kind=np.float64), rng.randrange(4)
     draw.call(_native.ranked_ap, weights, truths, owner, positive, last, rule, 2)
     draw.call(_native.ranked_ap_by_unit, truths, np.sort(owner), positive, last, rule)
+
+
+@target("labels.rates")
+def fuzz_rates(rng: random.Random) -> None:
+    """Every figure of two kinds of events, under rows of weights and of each unit alone; threads change nothing."""
+    draw = Draw(rng)
+    n, units, rows, figure = draw.size(30), 1 + draw.size(), draw.size(6), rng.randrange(23)
+    score = np.sort(rng.choice([draw.few(n), draw.real(n)]))[::-1].copy()
+    last = np.append(score[1:] != score[:-1], np.ones(min(n, 1), bool)).astype(np.uint8)
+    kind, value = draw.whole(4, n, kind=np.uint8), rng.choice([draw.whole(3, n, kind=np.float64), np.zeros(0)])
+    parameters = np.array([rng.choice([0.0, 0.01, 0.5, 1.0]), *draw.whole(4, 3)], dtype=np.float64)
+    events = (kind, last, value, score, figure, parameters)
+    none = np.zeros(0, np.int64)
+    owner = rng.choice([draw.owners(units, n), none])
+    second = rng.choice([draw.owners(units, n), none]) if len(owner) else none
+    weights = draw.whole(3, rows, units, kind=np.float64)
+    draw.call(_native.rates, weights, owner, second, *events, 2)
+    alone, together = (_native.rates(weights, owner, second, *events, threads) for threads in (1, 3))
+    if not np.array_equal(alone, together, equal_nan=True):
+        raise AssertionError("the number of threads changed a figure")
+    draw.call(_native.rates_each, draw.offsets(units, n), *events)
 
 
 def ellipses(draw: Draw, n: int) -> np.ndarray:

@@ -91,7 +91,7 @@ template std::size_t measure_angles<double>(const double*, const double*, const 
 
 std::size_t angle_bin(double angle) {
   const double at = angle < 30 ? angle * 20 : angle < 60 ? 600 + (angle - 30) * 10 : 900 + (angle - 60) * 2;
-  return angle > 0 ? std::min(kAngleBins - 1, static_cast<std::size_t>(at) + 1) : 0;
+  return angle > 0 ? static_cast<std::size_t>(std::min(at, kAngleBins - 2.0)) + 1 : 0;
 }
 
 void sum_angles(View<double> angles, View<double> limits, double sums[2], double* below, std::int64_t* bins) {
