@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import struct
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.paths import TESTS
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.tasks.anomalies import statistics
@@ -400,3 +403,188 @@ def test_the_page_shows_every_figure(tmp_path: Path) -> None:
     curve = report.figure("pro_curve")
     assert set(curve.columns["series"]) == {"bolt", "washer"}
     assert np.all(np.diff(np.asarray(curve.columns["y"])[:240]) >= 0)
+
+
+def write_mvtec(place: Path, images: list[Any], masks: list[Any], test: str = "test", beside: bool = True) -> None:
+    """An object's folder of images and masks; AD 2 has its masks inside the folder of its test images."""
+    for number, (image, mask) in enumerate(zip(images, masks, strict=True)):
+        kind = "bad" if np.any(mask) else "good"
+        path = place / test / kind / f"{number:03d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.asarray(image, dtype=np.uint8)).save(path)
+        if kind == "bad":
+            write_mask((place if beside else place / test) / "ground_truth" / kind / f"{number:03d}_mask.png", mask)
+
+
+def write_mask(path: Path, mask: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.asarray(mask, dtype=np.uint8) * 255).save(path)
+
+
+def write_maps(place: Path, maps: list[Any], masks: list[Any]) -> None:
+    for number, (grid, mask) in enumerate(zip(maps, masks, strict=True)):
+        write_scores(place / ("bad" if np.any(mask) else "good") / f"{number:03d}.npy", np.array(grid))
+
+
+def expected_of_drawn() -> list[Any]:
+    case = CASES["drawn"]
+    return [approx(case["exact"]["n8"]["au_pro"]["0.3"], 1e-12), approx(case["sklearn"]["image"]["auroc"], 1e-15)]
+
+
+def test_ad_2_has_its_masks_inside_test_public(tmp_path: Path) -> None:
+    """Two objects with test_public/bad, test_public/good and test_public/ground_truth/bad; maps in anomaly_maps."""
+    case = CASES["drawn"]
+    for name in ("can", "vial"):
+        write_mvtec(
+            tmp_path / "truth" / name, [np.zeros((4, 4))] * len(case["maps"]), case["masks"], "test_public", False
+        )
+        write_maps(tmp_path / "sent" / "anomaly_maps" / name / "test_public", case["maps"], case["masks"])
+    truth, maps = tmp_path / "truth", tmp_path / "sent" / "anomaly_maps"
+    assert values(truth, maps, "aupro@0.3", "image_auroc") == expected_of_drawn()
+    assert values(truth / "can", maps / "can", "aupro@0.3", "image_auroc") == expected_of_drawn()
+    assert (
+        values(truth, tmp_path / "sent", "aupro@0.3") == expected_of_drawn()[:1]
+    )  # the maps below a folder of that name
+
+
+def test_a_folder_of_masks_is_a_truth(tmp_path: Path) -> None:
+    """Good images have no mask there: they are those of the maps in a folder `good`."""
+    case = CASES["drawn"]
+    for number, mask in enumerate(case["masks"]):
+        if np.any(mask):
+            write_mask(tmp_path / "masks" / "bad" / f"{number:03d}_mask.png", mask)
+    write_maps(tmp_path / "maps", case["maps"], case["masks"])
+    assert values(tmp_path / "masks", tmp_path / "maps", "aupro@0.3", "image_auroc") == expected_of_drawn()
+
+
+def test_mask_level_is_the_lowest_defective_value() -> None:
+    """Three pixels with 127, 128 and 255: any value but 0 is defective, from 128 up two are, and from 200 up one."""
+    blurred = np.array([[127, 128, 255, 0]], dtype=np.uint8)
+    truth = {"image": ["a"], "mask": [blurred], "label": [1]}
+    predictions = {"image": ["a"], "map": [np.array([[0.0, 1.0, 1.0, 0.0]])]}
+    specs = ("seg_iou(threshold=0.5)", "seg_f1(threshold=0.5)")
+    assert values(truth, predictions, *specs) == [approx(2 / 3, 1e-15), approx(4 / 5, 1e-15)]
+    for level, iou, f1 in ((128, 1.0, 1.0), (200, 1 / 2, 2 / 3)):
+        scores = values(truth, predictions, *specs, options={"mask_level": level})
+        assert scores == [approx(iou, 1e-15), approx(f1, 1e-15)]
+
+
+def test_smaller_maps_are_enlarged_between_the_centres_of_pixels() -> None:
+    """A map of 0 and 4 on four pixels is 0, 1, 3 and 4; it is refused where nothing asks for it, or if it is larger."""
+    mask = np.array([[0, 0, 1, 1]] * 2, dtype=np.uint8)
+    truth, predictions = {"image": ["a"], "mask": [mask]}, {"image": ["a"], "map": [np.array([[0.0, 4.0]])]}
+    counts = {0.5: (2, 3), 1.0: (2, 3), 1.5: (2, 2), 3.0: (2, 2), 3.5: (1, 1), 4.0: (1, 1)}  # hits and alarms of a row
+    for threshold, (hits, alarms) in counts.items():
+        score = values(truth, predictions, f"seg_f1(threshold={threshold})", options={"resize": "bilinear"})
+        assert score == [approx(2 * hits / (alarms + 2), 1e-15)]
+    with refuses("E-shape-mismatch", "2×1", "4×2"):
+        values(truth, predictions, "pixel_auroc")
+    larger = {"image": ["a"], "map": [np.zeros((2, 5))]}
+    with refuses("E-shape-mismatch", "5×2", "4×2"):
+        values(truth, larger, "pixel_auroc", options={"resize": "bilinear"})
+
+
+def plain_tiff(grid: Any, order: str, tile: tuple[int, int] | None) -> bytes:
+    """A TIFF file without compression, with one strip or with tiles, in either byte order."""
+    height, width = grid.shape
+    data = grid.astype(grid.dtype.newbyteorder(order))
+    parts = [data]
+    if tile is not None:
+        rows, columns = (-(-size // step) for size, step in zip(grid.shape, tile, strict=True))
+        padded = np.full((rows * tile[0], columns * tile[1]), 99, dtype=data.dtype)
+        padded[:height, :width] = data
+        parts = [part for row in np.split(padded, rows) for part in np.split(row, columns, axis=1)]
+    bodies = [np.ascontiguousarray(part).tobytes() for part in parts]
+    begins = [8 + sum(map(len, bodies[:number])) for number in range(len(bodies))]
+    lists = struct.pack(f"{order}{2 * len(bodies)}I", *begins, *map(len, bodies))
+    end = 8 + sum(map(len, bodies))
+    many = len(bodies)
+    offsets, sizes = (end, end + 4 * many) if many > 1 else (begins[0], len(bodies[0]))
+    form = {"f": 3, "u": 1}[grid.dtype.kind]
+    tags = [(256, 1, width), (257, 1, height), (258, 1, 8 * grid.itemsize), (259, 1, 1), (262, 1, 1), (277, 1, 1)]
+    if tile is None:
+        tags += [(273, many, offsets), (278, 1, height), (279, many, sizes)]
+    else:
+        tags += [(322, 1, tile[1]), (323, 1, tile[0]), (324, many, offsets), (325, many, sizes)]
+    entries = [struct.pack(f"{order}HHII", tag, 4, count, value) for tag, count, value in [*tags, (339, 1, form)]]
+    head = {"<": b"II", ">": b"MM"}[order] + struct.pack(f"{order}HI", 42, end + len(lists))
+    table = struct.pack(f"{order}H", len(entries)) + b"".join(entries) + bytes(4)
+    return head + b"".join(bodies) + lists + table
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("tile", [None, (16, 32), (48, 64)])
+def test_tiffs_of_either_byte_order_in_strips_and_tiles(
+    tmp_path: Path, order: str, tile: tuple[int, int] | None
+) -> None:
+    """The values of the grid, and what Pillow reads; tiles reach beyond the picture."""
+    grid = np.random.default_rng(4).normal(size=(37, 53)) * 20 + 100
+    for dtype in (np.float32, np.float64, np.uint8, np.uint16):
+        path = tmp_path / f"{np.dtype(dtype).name}.tiff"
+        path.write_bytes(plain_tiff(grid.astype(dtype), order, tile))
+        assert np.array_equal(open_scores(str(path), "here"), grid.astype(dtype))
+        if dtype in (np.float32, np.uint8):
+            with Image.open(path) as picture:
+                assert np.array_equal(np.asarray(picture), grid.astype(dtype))
+
+
+def test_scores_above_the_limit_of_memory_lie_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit of 2,000 bytes: the golden values, the same intervals, and files that are closed."""
+    case, files = CASES["drawn"], []
+    data = sides(case["maps"], case["masks"])
+    specs = ["aupro@0.3", "pixel_auroc", "image_auroc"]
+    expected = [
+        case["exact"]["n8"]["au_pro"]["0.3"],
+        case["sklearn"]["pixel"]["auroc"],
+        case["sklearn"]["image"]["auroc"],
+    ]
+    in_memory = sy.evaluate("anomalies", *data, specs, draws=100)
+    temporary = tempfile.TemporaryFile
+
+    def open_file(*arguments: Any, **settings: Any) -> Any:
+        files.append(temporary(*arguments, **settings))
+        return files[-1]
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", open_file)
+    monkeypatch.setattr(statistics, "SPOOL", 2000)
+    spooled = sy.evaluate("anomalies", *data, specs, draws=100)
+    assert files
+    assert all(file.closed for file in files)
+    assert [spooled[spec].value for spec in specs] == [approx(value, 1e-12) for value in expected]
+    for spec in specs:
+        assert (spooled[spec].value, spooled[spec].interval) == (in_memory[spec].value, in_memory[spec].interval)
+
+
+def test_masks_smaller_than_their_images_are_noticed(tmp_path: Path) -> None:
+    """Two of three masks are smaller, one in its height alone."""
+    sizes = [(8, 8), (4, 4), (4, 8)]
+    masks = [np.eye(*size, dtype=np.uint8) for size in sizes]
+    write_mvtec(tmp_path / "truth", [np.zeros((8, 8))] * 4, [*masks, np.zeros((8, 8))])
+    write_maps(tmp_path / "maps", [*masks, np.zeros((8, 8))], [*masks, np.zeros((8, 8))])
+    finding = sy.check("anomalies", tmp_path / "truth", tmp_path / "maps")["shrunk-masks"]
+    assert (finding.severity, finding.side, finding.count, finding.total) == ("warning", "truth", 2, 3)
+    assert ["001.png" in finding.examples[0], "002.png" in finding.examples[1]] == [True, True]
+    right = [np.eye(8, dtype=np.uint8)] * 3
+    write_mvtec(tmp_path / "right", [np.zeros((8, 8))] * 4, [*right, np.zeros((8, 8))])
+    write_maps(tmp_path / "whole", [*right, np.zeros((8, 8))], [*right, np.zeros((8, 8))])
+    codes = [each.code for each in sy.check("anomalies", tmp_path / "right", tmp_path / "whole").findings]
+    assert "shrunk-masks" not in codes
+
+
+def test_specks_are_noticed() -> None:
+    """Two regions of 4 pixels and one of 1 beside a defect, in an image of 90,000; those of 5 pixels are none."""
+    mask = np.zeros((300, 300), dtype=np.uint8)
+    mask[100:200, 100:200] = 1
+    larger = mask.copy()
+    mask[10:12, 10:12] = mask[20:22, 20:22] = mask[40, 40] = 1
+    larger[10:11, 10:15] = larger[20:21, 20:25] = larger[40:41, 40:45] = 1
+
+    def findings(own: Any) -> Any:
+        truth = {"image": ["a", "b"], "mask": [own, 0 * own]}
+        return sy.check("anomalies", truth, {"image": ["a", "b"], "map": [own / 2, own / 4]})
+
+    finding = findings(mask)["specks"]
+    assert (finding.severity, finding.side, finding.count, finding.total) == ("warning", "truth", 3, 4)
+    assert "specks" not in [each.code for each in findings(larger).findings]
+    small = mask[:150, :150]  # 22,500 pixels, of which a speck would have less than 2.25
+    assert "specks" not in [each.code for each in findings(small).findings]

@@ -160,9 +160,10 @@ class _Spool:
         begin = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         if self.file is None:
             return np.frombuffer(b"".join(self.parts), dtype=np.uint8), begin
-        self.file.write(b"".join(self.parts))
-        self.file.flush()
-        data: Array = np.memmap(self.file, dtype=np.uint8, mode="r", shape=(int(begin[-1]),))
+        with self.file:  # the array maps the file, which therefore lasts as long as the array
+            self.file.write(b"".join(self.parts))
+            self.file.flush()
+            data: Array = np.memmap(self.file, dtype=np.uint8, mode="r", shape=(int(begin[-1]),))
         return data, begin
 
 
