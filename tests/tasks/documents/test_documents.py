@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.paths import TESTS
-from support.refusal import refuses
+from support.refusal import check_names, refuses
 
 import steelyard as sy
 from steelyard import _native
@@ -378,6 +378,50 @@ def test_documents_of_pages() -> None:
     assert document_of("report_03_page_2.png") == "report_03"
     assert document_of("scan.pdf_7.jpg") == "scan"
     assert document_of("12.md") == "12"
+
+
+def test_pages_without_a_document_are_grouped_by_their_names() -> None:
+    """Two documents of two pages: as with the column, and a note says how they were named; other groups have none."""
+    names = ["a_page_1.png", "a_page_2.png", "b_page_1.png", "b_page_2.png"]
+    truth = pages(*(blocks(text, page=name) for name, text in zip(names, (A, B, C, A), strict=True)))
+    reply = {"page": names, "markdown": [A, B[:-1] + "!", C, STRANGE]}
+    named = {**truth, "document": ["a", "a", "b", "b"]}
+    settings: Any = {"metrics": ["text_edit"], "draws": 100}
+    for asked in ({"cluster": "document"}, {"by": "document"}, {"by": "document", "missing": "skip"}):
+        derived = sy.evaluate("documents", truth, reply, **settings, **asked)
+        stated = sy.evaluate("documents", named, reply, **settings, **asked)
+        assert derived["text_edit"].interval == stated["text_edit"].interval
+        (note,) = set(derived.notes) - set(stated.notes)
+        check_names(note, "'document'", "'a_page_1.png'", "'a'")
+        if "by" in asked:
+            values = {name: part["text_edit"].value for name, part in derived.slices["document"].items()}
+            assert values["a"] == pytest.approx((0 + 1 / len(B)) / 2)  # the mean of its two pages
+            assert values == {name: part["text_edit"].value for name, part in stated.slices["document"].items()}
+    fewer = {name: column[:3] for name, column in reply.items()}
+    report = sy.evaluate("documents", truth, fewer, **settings, cluster="document", missing="skip")
+    assert any("a_page_1.png" in note for note in report.notes)
+    assert not any("a_page_1.png" in note for note in sy.evaluate("documents", truth, reply, **settings).notes)
+
+
+def test_reports_note_fences_and_open_tables() -> None:
+    """A fence around a page is taken off, and a table without an end is read to the end of the page."""
+    names = [f"p{i}" for i in range(4)]
+    texts = [f"{A} {i}" for i in range(4)]
+    truth = pages(*(blocks(text, page=name) for name, text in zip(names, texts, strict=True)))
+
+    def notes(*changed: str) -> dict[str, str]:
+        replies = {"page": names, "markdown": [*changed, *texts[len(changed) :]]}
+        report = sy.evaluate("documents", truth, replies, ["text_edit"], confidence=None)
+        return {code: note for code in ("fences", "cut-off") for note in report.notes if f"({code})" in note}
+
+    assert notes() == {}
+    fenced = notes(f"```markdown\n{texts[0]}\n```")
+    check_names(fenced["fences"], "1 of 4", "has", "'p0'", "taken off")
+    opened = notes(texts[0], f"{texts[1]}\n<table><tr><td>a")
+    check_names(opened["cut-off"], "1 of 4", "has", "'p1'", "table", "read to the end")
+    assert (len(fenced), len(opened)) == (1, 1)
+    code = f"```\nx = 1\n```\n\n{texts[0]}"  # a page that begins with code is not a fenced one
+    assert notes(code) == {}
 
 
 # Readers -----------------------------------------------------------------------------------------------------------------

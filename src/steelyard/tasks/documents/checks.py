@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from steelyard.checks.ids import with_ids
 from steelyard.core.counts import share_text
 from steelyard.core.errors import first_few
 from steelyard.tasks.documents.data import DocumentPairs
+from steelyard.tasks.documents.markup import is_fenced
 from steelyard.tasks.documents.matching import SKIPPED
 from steelyard.tasks.documents.texts import normalise
 
@@ -34,8 +36,8 @@ def _replies(data: CheckData) -> list[tuple[str, str]]:
 
 
 def _problem(odd: list[str], pages: int, what: str) -> Problem:
-    said = f"{share_text(len(odd), pages, 'reply', 'have' if len(odd) != 1 else 'has')} {what}: {first_few(odd)}."
-    return Problem(said, len(odd), pages)
+    text = f"{share_text(len(odd), pages, 'reply', 'have')} {what}: {first_few(odd)}."
+    return Problem(text, len(odd), pages)
 
 
 @CHECKS.add(
@@ -87,8 +89,9 @@ def page_repeated(data: CheckData) -> Problem | None:
 def fences(data: CheckData) -> Problem | None:
     """Pages inside a fence, or with one that does not end."""
     pages = _replies(data)
-    odd = [name for name, text in pages if text.lstrip().startswith("```")]
-    return _problem(odd, len(pages), "a code fence around the page") if odd else None
+    begun = [(name, text) for name, text in pages if text.lstrip().startswith("```")]
+    odd = [name for name, text in begun if is_fenced(text) or text.count("```") == 1]
+    return _problem(odd, len(pages), "a code fence around the page, which is taken off") if odd else None
 
 
 @CHECKS.add(
@@ -105,7 +108,15 @@ def cut_off(data: CheckData) -> Problem | None:
     most = max((len(text) for _, text in pages), default=0)
     ended = [name for name, text in long if len(text) >= 0.9 * most]
     odd = list(dict.fromkeys([*opened, *(ended if len(ended) >= 2 else [])]))
-    return _problem(odd, len(pages), "no end") if odd else None
+    if not odd:
+        return None
+    tables = "a table without an end, which is read to the end of the page"
+    if odd == opened:
+        return _problem(odd, len(pages), tables)
+    problem = _problem(odd, len(pages), "no end")
+    if not opened:
+        return problem
+    return replace(problem, what=f"{problem.what} {_problem(opened, len(pages), tables).what}")
 
 
 @CHECKS.add(

@@ -136,7 +136,6 @@ class DocumentPairs(Pairs):
     ordered: Array = field(default_factory=lambda: np.zeros(0, bool))
     left: Array = field(default_factory=lambda: np.zeros(0, bool))
     match: str = "runs"
-    odd: frozenset[str] = frozenset()
     preset: str = "none"
     cdm: Array = field(default_factory=lambda: np.zeros(0))
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)
@@ -189,11 +188,21 @@ class DocumentPairs(Pairs):
         whole: Array = (kept == np.diff(self.true.begin)) & (kept > 0)
         return whole
 
-    def slice_values(self, name: str) -> tuple[Array, Array]:
-        if name == "document" and self.truth.find(name) is None:
-            names = as_object([document_of(str(self.truth["page"][row])) for row in self.truth_row.tolist()])
-            return names, self.owner
-        return super().slice_values(name)
+    def unit_values(self, name: str) -> Array | None:
+        """The document of each page by the page's name, where the truth does not have that column."""
+        if name != "document" or self.truth.find(name) is not None:
+            return None
+        return as_object([document_of(str(page)) for page in self.units.tolist()])
+
+    def column_note(self, name: str) -> str:
+        """What a report says of a column to group by that the truth does not have."""
+        documents = self.unit_values(name)
+        if documents is None or not len(documents):
+            return ""
+        return (
+            f"{self.truth.source}: there is no column 'document', so documents are named by their pages: "
+            f"'{self.units[0]}' is a page of '{documents[0]}'."
+        )
 
     def select(self, keep: Array) -> DocumentPairs:
         return replace(super().select(keep), blocks=self.blocks[keep])
@@ -217,7 +226,6 @@ class _Side(Frozen):
     left: Array
     place: Array  # the order, nan where it is not known
     from_page: Array  # whether the row was cut from a page
-    odd: frozenset[str]
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
@@ -259,7 +267,6 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         _ordered(true, true_side),
         true_side.left[true.row],
         "quick" if options.of("preset") == "omnidocbench" else str(options.of("match")),
-        true_side.odd | reply_side.odd,
         str(options.of("preset")),
         _mean_cdm(reply_side.records, reply),
     )
@@ -341,7 +348,7 @@ def _spread(records: Records) -> _Side:
         place = records["order"].astype(float) if "order" in records else np.full(len(records), np.nan)
         left = (kinds == LEFT_OUT) | (kinds == SKIPPED)
         left |= records["ignore"].astype(bool) if "ignore" in records else False
-        return _Side(records, kinds, texts, left, place, np.zeros(len(records), bool), frozenset())
+        return _Side(records, kinds, texts, left, place, np.zeros(len(records), bool))
     if "text" in records or "html" in records or "latex" in records:
         raise Conflict(
             "columns 'markdown' and 'text' are both there",
@@ -349,7 +356,6 @@ def _spread(records: Records) -> _Side:
             remedy="Give whole pages in 'markdown', or blocks in 'text'.",
         )
     rows, kinds_of, texts_of, places = [], [], [], []
-    odd: set[str] = set()
     forms = records["form"].tolist() if "form" in records else [""] * len(records)
     for row, (page, form) in enumerate(zip(records["markdown"].tolist(), forms, strict=True)):
         if form and form not in ("markdown", "html"):
@@ -357,7 +363,6 @@ def _spread(records: Records) -> _Side:
                 f"'{form}' is not a form of pages", where=records.where(row, "form"), remedy="Say markdown or html."
             )
         cut = cut_page(str(page), str(form or form_of(str(page))))
-        odd |= cut.odd
         for piece in cut.pieces or (None,):
             rows.append(row)
             kinds_of.append(SKIPPED if piece is None else KINDS.index(piece.kind))
@@ -366,7 +371,7 @@ def _spread(records: Records) -> _Side:
     kinds = np.array(kinds_of, dtype=np.int64)
     left = (kinds == LEFT_OUT) | (kinds == SKIPPED)
     taken = records.take(np.array(rows, dtype=np.int64))
-    return _Side(taken, kinds, as_object(texts_of), left, np.array(places), np.ones(len(rows), bool), frozenset(odd))
+    return _Side(taken, kinds, as_object(texts_of), left, np.array(places), np.ones(len(rows), bool))
 
 
 def _check_tables(side: _Side) -> None:

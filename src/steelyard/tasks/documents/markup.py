@@ -62,6 +62,11 @@ def form_of(text: str) -> str:
     return "html" if _HTML.match(text) else "markdown"
 
 
+def is_fenced(text: str) -> bool:
+    """Whether a code fence lies around the whole page."""
+    return _FENCE.match(text.replace("\r\n", "\n")) is not None
+
+
 def cut_page(text: str, form: str = "markdown") -> Cut:
     """Cut a page at every line feed; tables and display formulas are pieces of their own."""
     odd = set()
