@@ -58,9 +58,7 @@ TASK = Task(
     views="steelyard.tasks.depth.views",
     checks="steelyard.tasks.depth.checks",
     spellings={
-        "absrel": "abs_rel",
         "abs_relative_difference": "abs_rel",
-        "sqrel": "sq_rel",
         "rmse_linear": "rmse",
         "a1": "delta@1",
         "a2": "delta@2",
@@ -74,8 +72,6 @@ TASK = Task(
         "delta1_acc": "delta@1",
         "delta2_acc": "delta@2",
         "delta3_acc": "delta@3",
-        "log_10": "log10",
-        "i_rmse": "irmse",
         "silog_rmse": "silog",
     },
 )
