@@ -10,6 +10,7 @@ import pytest
 from support.field_goldens import CLOSE, GOLDENS, Array, numbers, scores
 from support.refusal import refuses
 
+import steelyard as sy
 from steelyard import _native
 
 DISPARITY = GOLDENS["disparity"]
@@ -263,3 +264,17 @@ def test_unknown_regions_and_settings() -> None:
         disparity(*pair, ["epe"], holes="worst")
     with refuses("E-unknown-name"):
         disparity(*pair, ["epe"], crop="garg")
+
+
+def test_curves_and_pictures() -> None:
+    """Errors 1 and 5 px of disparities 6 and 50 px."""
+    truth, predicted = (np.array([values], dtype=np.float32) for values in ((6, 50, np.nan), (7, 45, 1)))
+    report = sy.evaluate("disparity", {"image": ["a"], "map": [truth]}, {"image": ["a"], "map": [predicted]})
+    over = report.figure("lengths")
+    assert (over.columns["x"].tolist(), over.columns["y"].tolist()) == ([7.5, 60.0], [1.0, 5.0])
+    assert over.title == "End-point error over disparity"
+    values = report.table("lengths").values.tolist()
+    assert (values[0], values[2]) == ([1.0, 1.0, 0.0, 0.0], [1.0, 5.0, 1.0, 1.0])
+    assert values[1][0] == 0
+    assert np.isnan(values[1][1:]).all()
+    assert report.figure("error_maps").columns["cost"] == [3.0]

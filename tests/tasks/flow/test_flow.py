@@ -10,7 +10,14 @@ import pytest
 from support.field_goldens import CLOSE, GOLDENS, Array, numbers, scores
 from support.refusal import refuses
 
+import steelyard as sy
 from steelyard import _native
+from steelyard.core.request import Request
+from steelyard.engine.picture import scene_of
+from steelyard.maps.raster import indexed_png
+from steelyard.tasks.fields import views
+from steelyard.tasks.fields.errors import LoadedPair
+from steelyard.tasks.flow.task import TASK
 
 FLOW = GOLDENS["flow"]
 
@@ -212,3 +219,69 @@ def test_speed_bins_by_hand() -> None:
     specs = ["epe(of=s0-10)", "epe(of=s10-40)", "epe(of=s40+)", "epe(of=s0-10.5)"]
     result = flow([truth], [predicted], specs)
     assert [result[spec] for spec in specs] == pytest.approx([1.0, 2.0, 3.5, 1.5])
+
+
+def still(*lengths: float) -> Array:
+    """One row of motions to the right."""
+    return np.array([[(length, 0.0) for length in lengths]], dtype=np.float32)
+
+
+def report_of(truth: list[Array], predicted: list[Array], **more: Any) -> sy.Report:
+    """The report of images a, b, ..."""
+    ids = [chr(97 + k) for k in range(len(truth))]
+    sides = ({"image": ids, "map": fields} for fields in (truth, predicted))
+    return sy.evaluate("flow", *sides, options={"channels": "last"}, confidence=None, **more)
+
+
+def test_curves_tables_and_pictures() -> None:
+    """Errors 0, 2, 4 and 8 px of true lengths 4, 4, 20 and 100 px; one more pixel has no truth."""
+    report = report_of([still(4, 4, np.nan), still(20, 100, np.nan)], [still(4, 6, 1), still(24, 108, 1)])
+    curve = report.figure("thresholds")
+    share = dict(zip(curve.columns["x"].tolist(), curve.columns["y"].tolist(), strict=True))
+    assert [share[tau] for tau in (0.25, 1.5, 2.0, 4.0, 7.5, 10.0)] == [0.75, 0.75, 0.5, 0.25, 0.25, 0.0]
+    speed = report.figure("lengths")
+    assert speed.columns["x"].tolist() == [3.5, 30.0, 120.0]  # of 2 to 5, 20 to 40 and 80 to 160 px
+    assert speed.columns["y"].tolist() == [1.0, 4.0, 8.0]
+    assert (speed.columns["low"] <= speed.columns["y"]).all()
+    assert (speed.columns["y"] <= speed.columns["high"]).all()
+    table = report.table("lengths")
+    # 8 of 100 px is above 5 %, and so is 4 of 20 px; 2 px is below 3 px.
+    assert table.values.tolist() == [[2.0, 1.0, 0.0, 0.5], [1.0, 4.0, 1.0, 1.0], [1.0, 8.0, 1.0, 1.0]]
+    worst = report.figure("error_maps")
+    assert (worst.columns["image"], worst.columns["cost"]) == (["b", "a"], [6.0, 1.0])
+
+
+def test_levels_of_kittis_colours() -> None:
+    """The smaller of E / 3 px and E / 5 %: 0, 1/3 of 3 px, 2 % of 100 px, both above; no estimate; no truth."""
+    truth = still(10, 10, 100, 0, 10, np.nan)
+    predicted = still(10, 11, 102, 6, np.nan, 1)
+    level = views.error_level(LoadedPair(truth, predicted, predicted), 2)
+    assert level.tolist() == [[0, 3, 3, 6, 10, 11]]  # 0; 0.333; 0.4; 2, where the truth is 0; then the two greys
+
+
+def test_colours_of_the_wheel() -> None:
+    """At rest is white, to the right red, to the left cyan, and no value grey."""
+    colours = views.wheel_colours()
+    assert (len(colours), colours[0], colours[1 + 9 * 24], colours[1 + 9 * 24 + 12]) == (
+        241,
+        "ffffff",
+        "ff0000",
+        "00ffff",
+    )
+    field = np.array([[(0, 0), (2, 0), (-2, 0), (np.nan, 0)]], dtype=np.float32)
+    assert views.flow_picture(field, 2.0) == indexed_png(np.array([[0, 217, 229, 241]]), [*colours, "d0d0d0"])
+
+
+def test_listing_and_scene() -> None:
+    truth, predicted = [still(4, 4, np.nan), still(20, 100, np.nan)], [still(4, np.nan, 1), still(24, 108, 1)]
+    listing = report_of(truth, predicted, metrics=["epe", "bad@1"]).listing()
+    assert listing is not None
+    values = {name: np.asarray(column).tolist() for name, column in listing.columns.items() if name != "image"}
+    assert values == {"EPE": [0.0, 6.0], "valid pixels": [2.0, 2.0], "density": [0.5, 1.0], "bad > 1 px": [0.5, 1.0]}
+    sides = ({"image": ["a", "b"], "map": fields} for fields in (truth, predicted))
+    scene = scene_of(TASK, Request("flow", options={"channels": "last"}), *sides, "a", None)
+    assert "0.000 px" in scene.title
+    assert scene.summary.startswith("2 of 3 pixels")
+    assert [raster.title for raster in scene.rasters] == ["Truth", "Prediction", "Error"]
+    colours = [*views.STEP_COLOURS, views.MISSING, views.NONE]
+    assert scene.rasters[2].png == indexed_png(np.array([[0, 10, 11]]), colours)

@@ -16,7 +16,7 @@ from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT, UNITS, WeightPlan
-from steelyard.core.scene import RasterShape, Scene
+from steelyard.core.scene import Scene
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache, Sum
 from steelyard.core.table import Table
@@ -27,25 +27,22 @@ from steelyard.tasks.depth.data import DepthPairs
 from steelyard.tasks.depth.metrics import AbsRel, Delta, Log10, Mae, Rmse, RmseLog, SiLog, SqRel
 from steelyard.tasks.depth.pixels import ABS_REL, N
 from steelyard.tasks.depth.sums import FIGURES, HIGH, LOW, PIXELS, DepthSums, by_unit
+from steelyard.tasks.fields.pictures import (
+    DRAWS,
+    MOST_SIDE,
+    NONE,
+    SMALL_SIDE,
+    band_columns,
+    raster_shapes,
+    scale_picture,
+    worst_images,
+)
 from steelyard.tasks.shared.tools import find_tools
 
-SHOWN = 6
-MOST_SIDE = 1024
-LEVELS = 64
-NONE = "d0d0d0"
 # Of an error as a share of the true depth: up to 1 %, 2 %, 5 %, 10 %, 25 %, 50 %, and more.
 STEPS = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50)
 STEP_COLOURS = ("1a4f8a", "3f86c4", "8fc1e3", "f2e6c2", "f5b36b", "e0653a", "a3161f")
 BANDS = 12
-DRAWS = 200
-
-
-def depth_colours() -> list[str]:
-    """From near, bright, to far, dark."""
-    stops = np.array([[252, 253, 191], [251, 135, 97], [182, 54, 121], [80, 18, 123], [10, 6, 30]], dtype=np.float64)
-    place = np.linspace(0, len(stops) - 1, LEVELS)
-    rows = [np.interp(place, np.arange(len(stops)), stops[:, channel]) for channel in range(3)]
-    return ["".join(f"{round(v):02x}" for v in colour) for colour in zip(*rows, strict=True)]
 
 
 def depth_picture(depth: Array, ends: tuple[float, float]) -> str:
@@ -53,8 +50,7 @@ def depth_picture(depth: Array, ends: tuple[float, float]) -> str:
     with np.errstate(divide="ignore", invalid="ignore"):
         place = (np.log(depth) - math.log(ends[0])) / max(math.log(ends[1]) - math.log(ends[0]), 1e-9)
         usable = np.isfinite(depth) & (depth > 0)
-        level = np.where(usable, np.clip(place, 0, 1) * (LEVELS - 1), LEVELS)
-    return indexed_png(level.astype(np.int64), [*depth_colours(), NONE])
+    return scale_picture(place, usable)
 
 
 def error_picture(truth: Array, predicted: Array, valid: Array) -> str:
@@ -91,7 +87,7 @@ def scene(pairs: DepthPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`: truth, prediction and error."""
     pair = pairs.pair_of(unit)
     row, _, _ = pairs.measure(pair, np.zeros(0))
-    (first, second, third), (height, width) = panels(pairs, pair, MOST_SIDE)
+    pictures, (height, width) = panels(pairs, pair, MOST_SIDE)
     n = row.sums[N]
     share = f"{row.sums[ABS_REL] / n:.4f}" if n else "undefined"
     scale = "" if math.isnan(row.scale) else f", scale {row.scale:.4g}, shift {row.shift:.4g}"
@@ -100,11 +96,7 @@ def scene(pairs: DepthPairs, unit: int, metric: Metric) -> Scene:
         summary=f"{int(n):,} of {int(row.pixels):,} pixels count{scale}",
         shapes=(),
         bounds=(0.0, 0.0, float(width), float(height)),
-        rasters=(
-            RasterShape("Truth", first, width, height),
-            RasterShape("Prediction", second, width, height),
-            RasterShape("Error", third, width, height),
-        ),
+        rasters=raster_shapes(pictures, height, width),
         legend=tuple((name, colour) for name, colour in legend()),
     )
 
@@ -127,26 +119,14 @@ def unit_errors(state: State) -> Array:
 
 def worst_maps(pairs: DepthPairs, state: State) -> Figure:
     """Truth, prediction and error of the images with the largest AbsRel."""
-    errors = np.nan_to_num(unit_errors(state), nan=-1.0)
-    columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "error": []}
-    for unit in np.argsort(-errors, kind="stable")[:SHOWN].tolist():
-        if errors[unit] < 0:
-            continue
-        pictures, _ = panels(pairs, pairs.pair_of(unit), 480)
-        columns["image"].append(str(pairs.units[unit]))
-        columns["cost"].append(float(errors[unit]))
-        for name, picture in zip(("truth", "prediction", "error"), pictures, strict=True):
-            columns[name].append(picture)
-    rows = np.array(columns["cost"])[:, np.newaxis]
-    table = Table("depth_maps", "Images with the largest AbsRel", "image", tuple(columns["image"]), ("AbsRel",), rows)
-    return Figure(
+    return worst_images(
         "depth_maps",
-        "rasters",
-        "Images with the largest AbsRel",
-        columns,
-        {"panels": ["truth", "prediction", "error"], "legend": legend()},
+        "AbsRel",
+        pairs.units,
+        unit_errors(state),
+        lambda unit: panels(pairs, pairs.pair_of(unit), SMALL_SIDE)[0],
+        legend(),
         "Truth and prediction in one scale, bright is near; errors as shares of the true depth, grey does not count.",
-        table,
     )
 
 
@@ -192,10 +172,8 @@ def over_distance(pairs: DepthPairs) -> Figure:
     draws = state.totals(WeightPlan(Role.DRAWS, 0, 0, DRAWS))[statistic]
     errors, drawn = ratio(point[BANDS:], point[:BANDS]), ratio(draws[:, BANDS:], draws[:, :BANDS])
     shown = [k for k in range(BANDS) if point[k] > 0]
-    with np.errstate(invalid="ignore"):
-        low, high = (np.array([np.nanpercentile(drawn[:, k], q) for k in shown]) for q in (2.5, 97.5))
     middle = np.sqrt(np.array(edges[:-1]) * np.array(edges[1:]))[shown]
-    columns = {"x": middle, "y": errors[shown], "low": low, "high": high}
+    columns = band_columns(middle, errors[shown], drawn[:, shown])
     table = Table(
         "distance",
         "AbsRel over distance",

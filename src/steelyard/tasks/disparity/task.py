@@ -31,5 +31,6 @@ TASK = Task(
     defaults_for=disparity_defaults,
     options=DISPARITY_OPTIONS,
     reader="fields",
+    views="steelyard.tasks.disparity.views",
     checks="steelyard.tasks.disparity.checks",
 )

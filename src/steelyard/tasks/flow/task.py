@@ -31,5 +31,6 @@ TASK = Task(
     defaults_for=flow_defaults,
     options=FLOW_OPTIONS,
     reader="fields",
+    views="steelyard.tasks.flow.views",
     checks="steelyard.tasks.flow.checks",
 )
