@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
@@ -44,7 +43,7 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
         {slice_key(names): _slice_states(task, data, names) for names in request.by},
         data.coverage,
         sources_of(data),
-        (*getattr(data.truth, "notes", ()), *notes, *_column_notes(request, data.pairs)),
+        (*getattr(data.truth, "notes", ()), *notes),
         cache(lambda: _each_unit(task, request, data)),
     )
     explain = task.explain if request.explain else None
@@ -52,14 +51,6 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
     return replace(
         report, explanations=explanations, details=LazyDetails(task, data.pairs, data.state, data.metrics, request)
     )
-
-
-def _column_notes(request: Request, pairs: Any) -> tuple[str, ...]:
-    """How pairs name the groups that a request asks for, where the truth has no such column."""
-    if not hasattr(pairs, "column_note"):
-        return ()
-    names = (request.cluster, request.strata, *(name for names in request.by for name in names))
-    return tuple(text for name in dict.fromkeys(names) if name and (text := pairs.column_note(name)))
 
 
 def state_report(

@@ -51,7 +51,8 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
     advance("reading", 0, 1)
     with reading_notes() as read_notes:
         sides = read_sides(task, truth, predictions, request.columns, options, request.named_columns)
-    return replace(measure_records(task, request, options, *sides), notes=tuple(read_notes))
+    measured = measure_records(task, request, options, *sides)
+    return replace(measured, notes=(*read_notes, *measured.notes))
 
 
 def model_columns(columns: Mapping[str, str], model: int, models: int) -> dict[str, str]:
@@ -103,7 +104,16 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
     chosen = expand_metrics(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), metadata_of(pairs), {}))
     state = with_groups(task, request, pairs, measure_state(pairs, chosen))
     advance("matching", 1, 1)
-    return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
+    notes = _column_notes(request, pairs)
+    return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen), notes)
+
+
+def _column_notes(request: Request, pairs: Any) -> tuple[str, ...]:
+    """How pairs name the groups that a request asks for, where the truth has no such column."""
+    if not hasattr(pairs, "column_note"):
+        return ()
+    names = (request.cluster, request.strata, *(name for names in request.by for name in names))
+    return tuple(text for name in dict.fromkeys(names) if name and (text := pairs.column_note(name)))
 
 
 def check_asked(task: Task, request: Request) -> None:

@@ -252,7 +252,7 @@ class Accumulator:
         data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
         state = per_unit_state(data.pairs, data.state, data.metrics)
         part = PartialState.of(task, request, self.options, data.metrics, gathered, data.pairs, state)
-        self.compacted, self.batches = replace(part, notes=tuple(self._read_notes)), []
+        self.compacted, self.batches = replace(part, notes=(*self._read_notes, *data.notes)), []
 
     def _report_sums(self, request: Request) -> Report:
         kept = self.compacted

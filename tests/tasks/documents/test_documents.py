@@ -392,15 +392,21 @@ def test_pages_without_a_document_are_grouped_by_their_names() -> None:
         stated = sy.evaluate("documents", named, reply, **settings, **asked)
         assert derived["text_edit"].interval == stated["text_edit"].interval
         (note,) = set(derived.notes) - set(stated.notes)
-        check_names(note, "'document'", "'a_page_1.png'", "'a'")
+        check_names(note, "'document'", "`_page`")
         if "by" in asked:
             values = {name: part["text_edit"].value for name, part in derived.slices["document"].items()}
             assert values["a"] == pytest.approx((0 + 1 / len(B)) / 2)  # the mean of its two pages
             assert values == {name: part["text_edit"].value for name, part in stated.slices["document"].items()}
+    compared = sy.compare("documents", truth, reply, reply, **settings, cluster="document")
+    gathered = sy.Accumulator("documents", cluster="document", draws=100)
+    gathered.update(truth, reply)
+    gathered.compact(["text_edit"])
+    for notes in (compared.notes, gathered.report(["text_edit"]).notes):
+        assert sum("`_page`" in note for note in notes) == 1
     fewer = {name: column[:3] for name, column in reply.items()}
     report = sy.evaluate("documents", truth, fewer, **settings, cluster="document", missing="skip")
-    assert any("a_page_1.png" in note for note in report.notes)
-    assert not any("a_page_1.png" in note for note in sy.evaluate("documents", truth, reply, **settings).notes)
+    assert any("`_page`" in note for note in report.notes)
+    assert not any("`_page`" in note for note in sy.evaluate("documents", truth, reply, **settings).notes)
 
 
 def test_reports_note_fences_and_open_tables() -> None:

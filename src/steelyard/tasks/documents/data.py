@@ -196,12 +196,11 @@ class DocumentPairs(Pairs):
 
     def column_note(self, name: str) -> str:
         """What a report says of a column to group by that the truth does not have."""
-        documents = self.unit_values(name)
-        if documents is None or not len(documents):
+        if name != "document" or self.truth.find(name) is not None:
             return ""
         return (
-            f"{self.truth.source}: there is no column 'document', so documents are named by their pages: "
-            f"'{self.units[0]}' is a page of '{documents[0]}'."
+            "The truth has no column 'document': a document is what the names of its pages have in common before "
+            "`_page`, `.pdf_` or the number of the page."
         )
 
     def select(self, keep: Array) -> DocumentPairs:
