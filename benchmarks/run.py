@@ -26,7 +26,7 @@ PEERS = (
     "numpy", "scipy", "scikit-learn", "torch", "torchmetrics", "pycocotools", "lvis", "faster-coco-eval", "hotcoco",
     "ultrafast-pycocotools", "vernier", "pycocoevalcap", "ranx", "ir-measures", "pytrec_eval-terrier", "shapely",
     "surface-distance", "motrics", "trackeval", "motmetrics", "nuscenes-devkit", "torchvision", "transformers",
-    "pyarrow", "distributed", "ray", "pillow", "rapidfuzz", "jiwer", "sacrebleu",
+    "pyarrow", "distributed", "ray", "pillow", "rapidfuzz", "jiwer", "sacrebleu", "scikit-image", "pytorch-msssim",
 )  # fmt: skip
 
 
