@@ -16,7 +16,8 @@ from steelyard.core.task import Policy
 from steelyard.tasks.labels import data as labels_data
 from steelyard.tasks.labels import task as labels_task
 from steelyard.tasks.labels.counts import positive
-from steelyard.tasks.labels.data import alike, class_columns, order_classes
+from steelyard.tasks.labels.data import class_columns, order_classes
+from steelyard.tasks.labels.preparation import alike
 from steelyard.tasks.labels.task import defaults_for
 from steelyard.tasks.labels.walks import positive_place
 
