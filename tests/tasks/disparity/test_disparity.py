@@ -278,3 +278,19 @@ def test_curves_and_pictures() -> None:
     assert values[1][0] == 0
     assert np.isnan(values[1][1:]).all()
     assert report.figure("error_maps").columns["cost"] == [3.0]
+
+
+def test_what_raft_stereo_prints() -> None:
+    golden = DISPARITY["raft_stereo"]["items"], DISPARITY["raft_stereo"]["validate_kitti (its D1 has no 5 % rule)"]
+    ids = list(range(len(golden[0])))
+    truth = [np.where(numbers(item["valid"]) > 0, numbers(item["gt"]), np.float32(np.nan)) for item in golden[0]]
+    predicted = [numbers(item["pred"]) for item in golden[0]]
+    sides = {"image": ids, "map": truth}, {"image": ids, "map": predicted}
+    report = sy.evaluate("disparity", *sides, confidence=None, explain=["raft", "kitti"])
+    raft, kitti = report.explanations
+    close(raft.theirs["epe"], golden[1]["kitti-epe"])
+    close(raft.theirs["d1"], golden[1]["kitti-d1"] / 100)
+    assert raft.ours["d1"] == pytest.approx(0.123, abs=5e-4)
+    assert list(kitti.theirs) == ["d1"]
+    with refuses("E-unknown-name", "ptlflow"):
+        sy.evaluate("disparity", *sides, confidence=None, explain=["ptlflow"])

@@ -285,3 +285,42 @@ def test_listing_and_scene() -> None:
     assert [raster.title for raster in scene.rasters] == ["Truth", "Prediction", "Error"]
     colours = [*views.STEP_COLOURS, views.MISSING, views.NONE]
     assert scene.rasters[2].png == indexed_png(np.array([[0, 10, 11]]), colours)
+
+
+def test_what_other_tools_print() -> None:
+    truth, predicted = items(FLOW["images"])
+    report = report_of(truth, predicted, explain=["raft", "ptlflow"])
+    raft, ptlflow = report.explanations
+    kitti = FLOW["raft validate_kitti (EPE by image, F1 by pixel)"]
+    close(raft.theirs["epe"], kitti["kitti-epe"])
+    close(raft.theirs["fl"], kitti["kitti-f1"] / 100)
+    golden = FLOW["ptlflow (all by image)"]
+    for name in ("epe", "px1", "px3", "px5"):
+        close(ptlflow.theirs[name], golden[name])
+    close(ptlflow.theirs["fl"], golden["flall"] / 100)
+    assert ptlflow.ours["epe"] == report["epe"].value
+
+
+def test_what_other_tools_do_with_gaps_and_empty_images() -> None:
+    """Errors 0 and 8 px of an image, beside one without truth, or one with a pixel without an estimate."""
+    truth, predicted = [still(4, 20)], [still(4, 28)]
+    empty = [*truth, still(np.nan, np.nan)], [*predicted, still(1, 1)]
+    raft, ptlflow = report_of(*empty, explain=["raft", "ptlflow"]).explanations
+    assert math.isnan(raft.theirs["epe"])
+    assert raft.theirs["fl"] == 0.5
+    assert (ptlflow.theirs["epe"], ptlflow.theirs["px3"], ptlflow.theirs["fl"]) == (2.0, 0.25, 0.25)
+    assert (ptlflow.ours["epe"], ptlflow.ours["px3"]) == (4.0, 0.5)
+    steps = {step.setting: step.values["epe"] for step in ptlflow.steps}
+    assert steps == {"average": 4.0, "images without a valid pixel": 4.0}  # only together do they move it
+    gap = report_of([*truth, still(4, 4)], [*predicted, still(4, np.nan)], explain=["raft", "kitti"])
+    raft, kitti = gap.explanations
+    assert (raft.ours["fl"], raft.theirs["fl"]) == (0.5, 0.25)
+    assert math.isnan(raft.theirs["epe"])
+    assert (kitti.ours["fl"], kitti.theirs["fl"]) == (0.5, 0.25)  # filled with 4, which is right
+
+
+def test_kittis_tie_is_explained() -> None:
+    """80 to 84 px is exactly 5 %."""
+    (kitti,) = report_of([still(80)], [still(84)], explain=["kitti"]).explanations
+    assert (kitti.ours, kitti.theirs) == ({"fl": 0.0}, {"fl": 1.0})
+    assert {step.setting: step.values["fl"] for step in kitti.steps}["outliers"] == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steelyard.tasks.fields.explain import explain
 from steelyard.tasks.fields.views import figures, listing, scene, tables
 
-__all__ = ["figures", "listing", "scene", "tables"]
+__all__ = ["explain", "figures", "listing", "scene", "tables"]
