@@ -91,10 +91,11 @@ class Metadata(Frozen):
     def merge(parts: Sequence[Metadata]) -> tuple[Metadata, list[Mapping[str, Codes]]]:
         """Metadata of all parts, and for each part the new codes along each axis."""
         first = parts[0]
+        flags = next((part.flags for part in parts if part.flags), first.flags)  # a part without units may have none
         for part in parts[1:]:
             if part.axes.keys() != first.axes.keys():
                 raise Incompatible("measurements of different tasks cannot be merged")
-            for name, value in first.flags.items():
+            for name, value in flags.items() if part.flags else ():
                 if part.flags.get(name) != value:
                     raise Incompatible(
                         f"measurements that differ in '{name}' cannot be merged: {value} and {part.flags.get(name)}",
@@ -107,4 +108,4 @@ class Metadata(Frozen):
             for mine, code in zip(moved, codes, strict=True):
                 mine[name] = code
         holds = frozenset.intersection(*(part.holds for part in parts))
-        return Metadata(axes, first.flags, holds), list(moved)
+        return Metadata(axes, flags, holds), list(moved)

@@ -53,6 +53,7 @@ class Column(Frozen):
     `aliases` are other names that a file may have for it, taken where the name itself is missing.
     `flags` says that true and false may stand for 1 and 0 in a column of numbers.
     `beside` is the name of a predicted column in a source that holds both sides, where there may be one.
+    `lists` says that a cell of texts may be a list or an object, which is read as JSON.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Column(Frozen):
     aliases: tuple[str, ...] = ()
     flags: bool = False
     beside: str = ""
+    lists: bool = True
 
 
 def sounds_like_a_group(name: str) -> bool:

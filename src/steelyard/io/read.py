@@ -332,6 +332,8 @@ def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Arra
     if type_ == "id":
         return as_ids(table, name, values)
     if type_ == "text":
+        if column is not None and not column.lists:
+            _refuse_lists(table, name, values)
         return _texts(table, name, values)
     if type_ == "flag":
         return _flags(table, name, values)
@@ -380,6 +382,16 @@ def _texts(table: Table, name: str, values: Array) -> Array:
         what = "half a character, which no file can hold"
         raise _problem(table, name, row, what, "Write whole ones.", InvalidText) from None
     return as_object(texts)
+
+
+def _refuse_lists(table: Table, name: str, values: Array) -> None:
+    for row, value in enumerate(values.tolist()):
+        if isinstance(value, list | tuple | dict | np.ndarray):
+            raise InvalidValue(
+                f"{str(value)[:40]} is a list where one text is expected",
+                where=f"{table.place(row)}, column '{name}'",
+                remedy="Give one text for each row.",
+            )
 
 
 def _text(value: Any) -> str:

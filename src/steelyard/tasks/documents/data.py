@@ -73,11 +73,15 @@ CONTENT = (
     Column(
         "type", "text", required=False, aliases=("category_type",), meaning="text, title, table, formula, header ..."
     ),
-    Column("text", "text", required=False, meaning="the text; of a table its HTML, of a formula its LaTeX"),
-    Column("html", "text", required=False, meaning="the HTML of a table"),
-    Column("latex", "text", required=False, meaning="the LaTeX of a formula"),
+    Column(
+        "text", "text", required=False, meaning="the text; of a table its HTML, of a formula its LaTeX", lists=False
+    ),
+    Column("html", "text", required=False, meaning="the HTML of a table", lists=False),
+    Column("latex", "text", required=False, meaning="the LaTeX of a formula", lists=False),
     Column("order", "number", False, None, None, empty=True, meaning="place in the reading order"),
-    Column("markdown", "text", required=False, meaning="the whole page as Markdown or HTML, instead of blocks"),
+    Column(
+        "markdown", "text", required=False, meaning="the whole page as Markdown or HTML, instead of blocks", lists=False
+    ),
     Column(
         "form",
         "text",

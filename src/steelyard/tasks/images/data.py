@@ -458,14 +458,15 @@ class ImagePairs(Pairs):
     @cached_property
     def metadata(self) -> Metadata:
         """What was compared, which merged parts must share, and whether images are large enough for MS-SSIM."""
+        if not len(self.owner):
+            return Metadata(holds=frozenset({"large"}))
         holds, flags = set(), {"settings": self.settings}
-        if len(self.owner):
-            sizes = [
-                picture_size(self.truth["pixels"][row], self.layouts[0], self.raw_formats[0])
-                for row in self.truth_row.tolist()
-            ]
-            if min(min(size) for size in sizes) - 2 * self.rules.border >= MS_LEAST["tensorflow"]:
-                holds.add("large")
+        sizes = [
+            picture_size(self.truth["pixels"][row], self.layouts[0], self.raw_formats[0])
+            for row in self.truth_row.tolist()
+        ]
+        if min(min(size) for size in sizes) - 2 * self.rules.border >= MS_LEAST["tensorflow"]:
+            holds.add("large")
         return Metadata(flags=flags, holds=frozenset(holds))
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -24,7 +24,9 @@ TOTAL, COUNT, INFINITE, UNDEFINED = range(4)
 
 
 class OfImages(Sum):
-    """A statistic that looks at every pair of pictures."""
+    """A statistic that looks at every pair of pictures; `numbers` is how many it takes of each."""
+
+    numbers: ClassVar[int] = 1
 
     @abstractmethod
     def of_image(self, sight: Sight) -> tuple[float, ...]:
@@ -49,7 +51,7 @@ class OfImages(Sum):
 
             rows = for_each(len(pairs.owner), look)
             return {
-                statistic: np.array([row[i] for row in rows], dtype=np.float64).reshape(len(rows), -1)
+                statistic: np.array([row[i] for row in rows], dtype=np.float64).reshape(len(rows), statistic.numbers)
                 for i, statistic in enumerate(wanted)
             }
 
@@ -126,6 +128,7 @@ class PooledSum(OfImages):
     """Of each unit: the sum of squared errors of range 1, values, and squares on the scale of the pixels."""
 
     name = "images.pooled"
+    numbers = 3
 
     preset: str = ""
     region: str = ""

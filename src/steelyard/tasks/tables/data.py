@@ -34,7 +34,7 @@ TRUTH = Schema(
     key=("table",),
     columns=(
         NAME,
-        Column("html", "text", meaning="the table as HTML"),
+        Column("html", "text", meaning="the table as HTML", lists=False),
         Column("boxes", "text", required=False, meaning=BOXES),
         weight_column("table"),
     ),
@@ -43,7 +43,9 @@ PREDICTION = Schema(
     key=("table",),
     columns=(
         NAME,
-        Column("html", "text", empty=True, beside="predicted", meaning="the reply, with the table as HTML"),
+        Column(
+            "html", "text", empty=True, beside="predicted", meaning="the reply, with the table as HTML", lists=False
+        ),
         Column("boxes", "text", required=False, meaning=BOXES),
     ),
 )
