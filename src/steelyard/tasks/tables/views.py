@@ -111,7 +111,7 @@ def listing(pairs: TablePairs, state: State) -> Listing:
         "TEDS, structure": structure,
         "edits": Texts.of([*words, *[""] * (len(truths) - len(words))]),
     }
-    return Listing("tables", "Tables", columns, "reply", "TEDS")
+    return Listing("tables", "Tables one by one", columns, "reply", "TEDS")
 
 
 def _words(truth: str, reply: str) -> str:
