@@ -23,7 +23,8 @@ void check_mask(const Mask& mask, const A& truth) {
 template <typename T>
 Tuple<Out<double>, Out<double>, std::size_t, std::size_t> pack(In2<T> truth, In2<T> prediction, Mask mask,
                                                                std::size_t top, std::size_t bottom, std::size_t left,
-                                                               std::size_t right, double low, double high, bool closed) {
+                                                               std::size_t right, double low, double high,
+                                                               bool closed) {
   const std::size_t height = truth.shape(0), width = truth.shape(1);
   require(prediction.shape(0) == height && prediction.shape(1) == width, "both maps must have one size");
   require(top <= bottom && bottom <= height && left <= right && right <= width, "the box must lie in the map");
@@ -67,7 +68,8 @@ Tuple<Out<double>, Out<double>, Out<double>> sum(In1<double> g, In1<double> x, b
 }
 
 Out<std::int64_t> edges(In2<double> truth, In2<double> prediction, Mask valid, In1<double> ratios) {
-  require(truth.shape(0) == prediction.shape(0) && truth.shape(1) == prediction.shape(1), "both maps must have one size");
+  require(truth.shape(0) == prediction.shape(0) && truth.shape(1) == prediction.shape(1),
+          "both maps must have one size");
   check_mask(valid, truth);
   std::int64_t* out;
   auto result = make_array<std::int64_t>({4, 3, ratios.shape(0) + 1}, out);
@@ -80,7 +82,8 @@ Out<std::int64_t> edges(In2<double> truth, In2<double> prediction, Mask valid, I
 template <typename T>
 Tuple<Out<double>, std::size_t, std::size_t, std::size_t> angles(In3<T> truth, In3<T> prediction, Mask mask) {
   require(truth.shape(2) == 3 && prediction.shape(2) == 3, "normals have three components");
-  require(truth.shape(0) == prediction.shape(0) && truth.shape(1) == prediction.shape(1), "both maps must have one size");
+  require(truth.shape(0) == prediction.shape(0) && truth.shape(1) == prediction.shape(1),
+          "both maps must have one size");
   check_mask(mask, truth);
   const std::size_t pixels = truth.shape(0) * truth.shape(1);
   Buffer<double> out;
@@ -111,23 +114,28 @@ Tuple<Out<double>, Out<double>, Out<std::int64_t>> angle_sums(In1<double> angles
 }  // namespace
 
 void bind(nb::module_& m) {
-  m.def("depth_pack", &pack<float>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("mask").none(), nb::arg("top"),
-        nb::arg("bottom"), nb::arg("left"), nb::arg("right"), nb::arg("low"), nb::arg("high"), nb::arg("closed"),
+  m.def("depth_pack", &pack<float>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(),
+        nb::arg("mask").none(), nb::arg("top"), nb::arg("bottom"), nb::arg("left"), nb::arg("right"), nb::arg("low"),
+        nb::arg("high"), nb::arg("closed"),
         "True and predicted depths of valid pixels, how many predictions are not finite, and the first such place.");
-  m.def("depth_pack", &pack<double>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("mask").none(), nb::arg("top"),
-        nb::arg("bottom"), nb::arg("left"), nb::arg("right"), nb::arg("low"), nb::arg("high"), nb::arg("closed"),
+  m.def("depth_pack", &pack<double>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(),
+        nb::arg("mask").none(), nb::arg("top"), nb::arg("bottom"), nb::arg("left"), nb::arg("right"), nb::arg("low"),
+        nb::arg("high"), nb::arg("closed"),
         "True and predicted depths of valid pixels, how many predictions are not finite, and the first such place.");
   m.def("depth_fit", &fit, nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::arg("inverse"), nb::arg("positive"),
         "Count, means and centred products of x and y, or 1 / y.");
-  m.def("depth_sums", &sum, nb::arg("g").noconvert(), nb::arg("x").noconvert(), nb::arg("invert"), nb::arg("disparity"), nb::arg("scale"), nb::arg("shift"),
-        nb::arg("floor"), nb::arg("low"), nb::arg("high"), nb::arg("thresholds").noconvert(),
+  m.def("depth_sums", &sum, nb::arg("g").noconvert(), nb::arg("x").noconvert(), nb::arg("invert"), nb::arg("disparity"),
+        nb::arg("scale"), nb::arg("shift"), nb::arg("floor"), nb::arg("low"), nb::arg("high"),
+        nb::arg("thresholds").noconvert(),
         "Sums of errors of changed predictions, moments of their logarithms, and counts below thresholds.");
   m.def("depth_edges", &edges, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("valid").none(),
         nb::arg("ratios").noconvert(),
         "Edges by direction, of prediction, truth and both, by how many of the ratios they exceed.");
-  m.def("normal_angles", &angles<float>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("mask").none(),
+  m.def("normal_angles", &angles<float>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(),
+        nb::arg("mask").none(),
         "Angles of valid pixels in degrees, predictions of length 0, those not finite, and the first such place.");
-  m.def("normal_angles", &angles<double>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("mask").none(),
+  m.def("normal_angles", &angles<double>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(),
+        nb::arg("mask").none(),
         "Angles of valid pixels in degrees, predictions of length 0, those not finite, and the first such place.");
   m.def("angle_sums", &angle_sums, nb::arg("angles").noconvert(), nb::arg("limits").noconvert(),
         "Sum of angles and of their squares, counts below limits, and counts by bin.");

@@ -99,7 +99,8 @@ void measure(const AnyField& truth, const AnyField& predicted, const std::uint32
 auto errors(AnyField truth, AnyField predicted, AnyField bits, std::size_t channels, In1<std::int32_t> regions,
             In2<double> speeds, In1<double> thresholds, bool wauc, bool angles, bool kitti, bool each) {
   require(channels == 1 || channels == 2, "a field has one channel or two");
-  require(predicted.size() > 0 && predicted.size() <= kMostValues && truth.size() <= kMostValues, "the size is out of range");
+  require(predicted.size() > 0 && predicted.size() <= kMostValues && truth.size() <= kMostValues,
+          "the size is out of range");
   require(predicted.size() % channels == 0 && truth.size() % predicted.size() == 0 && truth.size() > 0,
           "the fields are of different sizes");
   const std::size_t n = predicted.size() / channels, several = truth.size() / predicted.size();
@@ -163,9 +164,9 @@ void bind(nb::module_& m) {
         "A grey PNG of 16 bits, divided by a scale; 0 may become nan.");
   m.def("png_flow", &flow, nb::arg("data"), "Flow of a PNG as KITTI writes it: height × width × 2, nan for none.");
   m.def("field_errors", &errors, nb::arg("truth").noconvert(), nb::arg("predicted").noconvert(),
-        nb::arg("bits").noconvert(), nb::arg("channels"), nb::arg("regions").noconvert(),
-        nb::arg("speeds").noconvert(), nb::arg("thresholds").noconvert(), nb::arg("wauc"), nb::arg("angles"),
-        nb::arg("kitti"), nb::arg("each"), "Sums of the errors of a field by group, and the error of each pixel.");
+        nb::arg("bits").noconvert(), nb::arg("channels"), nb::arg("regions").noconvert(), nb::arg("speeds").noconvert(),
+        nb::arg("thresholds").noconvert(), nb::arg("wauc"), nb::arg("angles"), nb::arg("kitti"), nb::arg("each"),
+        "Sums of the errors of a field by group, and the error of each pixel.");
   m.def("fill_rows", &fill, nb::arg("field").noconvert(), nb::arg("rest"),
         "The field with gaps filled as KITTI fills them; empty rows between others take `rest`.");
 }

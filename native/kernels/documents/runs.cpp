@@ -1,6 +1,6 @@
-// A candidate is a block with a run of neighbouring pieces, or a piece with a run of two and more blocks. Its gain is the
-// mean length of both sides less the edits between them. Candidates are taken by falling gain, ties by blocks and then
-// by pieces, each if nothing of it is taken yet.
+// A candidate is a block with a run of neighbouring pieces, or a piece with a run of two and more blocks. Its gain is
+// the mean length of both sides less the edits between them. Candidates are taken by falling gain, ties by blocks and
+// then by pieces, each if nothing of it is taken yet.
 //
 // All runs that begin at one place are a group. A queue holds groups by an upper bound of their gain: first by lengths,
 // then by letters that both sides have, then the candidates themselves. A group whose block or first piece is taken is
@@ -157,8 +157,8 @@ class Page {
         has_any = true;
       });
       if (!has_any) continue;
-      queue_.push({most, static_cast<std::uint32_t>(anchor), static_cast<std::uint32_t>(start), 0, 0, kLengths,
-                   over_blocks});
+      queue_.push(
+          {most, static_cast<std::uint32_t>(anchor), static_cast<std::uint32_t>(start), 0, 0, kLengths, over_blocks});
     }
   }
 

@@ -9,8 +9,8 @@
 
 namespace steelyard::documents {
 
-// Texts as rows of symbols, one after the other: row i goes from end[i - 1] to end[i]. Where texts are joined, `glue[i]`
-// goes before row i; 0 stands for none.
+// Texts as rows of symbols, one after the other: row i goes from end[i - 1] to end[i]. Where texts are joined,
+// `glue[i]` goes before row i; 0 stands for none.
 struct Texts {
   View<std::uint32_t> symbol;
   View<std::int64_t> end;
@@ -27,8 +27,8 @@ struct Match {
   std::int64_t first_block, last_block, first_piece, last_piece, edits, longer;
 };
 
-// Which candidates there are: a run grows while it is at most `stretch` times the other side plus `slack`, and the edits
-// are at most `share` of the longer length.
+// Which candidates there are: a run grows while it is at most `stretch` times the other side plus `slack`, and the
+// edits are at most `share` of the longer length.
 struct RunLimits {
   double stretch, slack, share;
 };

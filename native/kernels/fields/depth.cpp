@@ -19,8 +19,9 @@ inline double depth_log(double x) {
   const double f = std::bit_cast<double>(bits - ((raised - 1024) << 52)) - 1.0;
   const double s = f / (2.0 + f), z = s * s, w = z * z;
   const double odd = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double even = z * (6.666666666666735130e-01 +
-                           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const double even =
+      z * (6.666666666666735130e-01 +
+           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
   const double half = 0.5 * f * f;
   return k * 6.93147180369123816490e-01 - ((half - (s * (half + (odd + even)) + k * 1.90821492927058770002e-10)) - f);
 }
@@ -129,7 +130,7 @@ void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<d
     if (change.disparity) {
       for (std::size_t i = 0; i < n; ++i) p[i] = 1.0 / (p[i] > change.floor ? p[i] : change.floor);
     }
-    for (std::size_t i = 0; i < n; ++i) low += p[i] < change.low, high += p[i] > change.high;
+    for (std::size_t i = 0; i < n; ++i) low += p[i]<change.low, high += p[i]> change.high;
     for (std::size_t i = 0; i < n; ++i) p[i] = p[i] < change.low ? change.low : p[i];
     for (std::size_t i = 0; i < n; ++i) p[i] = p[i] > change.high ? change.high : p[i];
     for (std::size_t i = 0; i < n; ++i) v[i] = p[i] - t[i];

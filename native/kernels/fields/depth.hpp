@@ -1,4 +1,5 @@
-// Depth maps: the valid pixels of a pair of maps, the moments that an alignment is fitted to, sums of errors, and edges.
+// Depth maps: the valid pixels of a pair of maps, the moments that an alignment is fitted to, sums of errors, and
+// edges.
 //
 // Sums are kept in four lanes that are added in a fixed order, so that their bits depend on the pixels alone.
 #pragma once
@@ -26,8 +27,8 @@ std::size_t pack_depth(const T* truth, const T* prediction, const std::uint8_t* 
 // n, means of x and y, then the centred products xx, xy, yy; `inverse` fits to 1 / y, `positive` takes x > 0 alone.
 void fit_depth(View<double> x, View<double> y, bool inverse, bool positive, double out[6]);
 
-// What a prediction becomes before it is compared: s v + t with v = x or 1 / x; `disparity` says that this is a disparity,
-// of which the larger of it and `floor` is inverted. Then it is clamped to [low, high].
+// What a prediction becomes before it is compared: s v + t with v = x or 1 / x; `disparity` says that this is a
+// disparity, of which the larger of it and `floor` is inverted. Then it is clamped to [low, high].
 struct DepthChange {
   bool invert = false, disparity = false;
   double scale = 1, shift = 0, floor = 0, low = 0, high = 0;

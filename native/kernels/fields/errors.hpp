@@ -26,8 +26,8 @@ constexpr std::size_t kFieldColumns = 8;
 
 // `truth` and `found` have `channels` (1 or 2) values for each of n pixels; a value that is not finite, or beyond 1e9,
 // means that there is none. `several` truths lie one behind the other, for each pixel: the error is the smallest. A
-// pixel is invalid where all truths are missing; for outliers and lengths see `pixel_of_several`. `bits` are the regions
-// of each pixel, or null. `errors` is null or takes the error of each pixel, nan where there is none.
+// pixel is invalid where all truths are missing; for outliers and lengths see `pixel_of_several`. `bits` are the
+// regions of each pixel, or null. `errors` is null or takes the error of each pixel, nan where there is none.
 template <typename T>
 void field_errors(const T* truth, const T* found, const std::uint32_t* bits, std::size_t n, std::size_t channels,
                   std::size_t several, const FieldRequest& request, double* sums, double* errors);

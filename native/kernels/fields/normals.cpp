@@ -20,10 +20,11 @@ inline double atan_unit(double x) {
                                w * (9.09088713343650656196e-02 +
                                     w * (6.66107313738753120669e-02 +
                                          w * (4.97687799461593236017e-02 + w * 1.62858201153657823623e-02)))));
-  const double even = w * (-1.99999999998764832476e-01 +
-                           w * (-1.11111104054623557880e-01 +
-                                w * (-7.69187620504482999495e-02 +
-                                     w * (-5.83357013379057348645e-02 + w * -3.65315727442169155270e-02))));
+  const double even =
+      w *
+      (-1.99999999998764832476e-01 +
+       w * (-1.11111104054623557880e-01 +
+            w * (-7.69187620504482999495e-02 + w * (-5.83357013379057348645e-02 + w * -3.65315727442169155270e-02))));
   return (large ? 0.78539816339744830962 : 0.0) + (y - y * (odd + even));
 }
 
@@ -71,8 +72,8 @@ std::size_t measure_angles(const T* truth, const T* prediction, const std::uint8
     }
     for (std::size_t i = 0; i < m; ++i) {
       const T* p = prediction + 3 * places[i];
-      const double size =
-          std::fabs(static_cast<double>(p[0])) + std::fabs(static_cast<double>(p[1])) + std::fabs(static_cast<double>(p[2]));
+      const double size = std::fabs(static_cast<double>(p[0])) + std::fabs(static_cast<double>(p[1])) +
+                          std::fabs(static_cast<double>(p[2]));
       if (size == 0) angles[n + i] = 90.0, ++zero;
       if (!(size < kMost)) {
         if (!bad) first = places[i];

@@ -10,7 +10,8 @@ namespace steelyard {
 
 // Angles in degrees of pixels whose truth is a finite vector of some length and whose mask is on, packed into `angles`
 // (room for all pixels); returns how many. Vectors have three values each, of any length; a prediction of length 0 is
-// 90 degrees off and counted in `zero`; `bad` counts predictions that are not finite, `first` is the place of the first.
+// 90 degrees off and counted in `zero`; `bad` counts predictions that are not finite, `first` is the place of the
+// first.
 template <typename T>
 std::size_t measure_angles(const T* truth, const T* prediction, const std::uint8_t* mask, std::size_t pixels,
                            double* angles, std::size_t& zero, std::size_t& bad, std::size_t& first);

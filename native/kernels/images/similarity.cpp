@@ -32,7 +32,8 @@ void put_products(const T* x, const T* y, std::size_t width, std::size_t channel
 }
 
 // Adds up equal distances from the middle first: half the products.
-void weigh_rows(const double* const* rows, const double* taps, std::size_t n, std::size_t width, double* __restrict out) {
+void weigh_rows(const double* const* rows, const double* taps, std::size_t n, std::size_t width,
+                double* __restrict out) {
   if (n == 11) {
     const double *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3], *e = rows[4], *f = rows[5], *g = rows[6],
                  *h = rows[7], *i = rows[8], *k = rows[9], *l = rows[10];
@@ -57,8 +58,7 @@ void weigh_rows(const double* const* rows, const double* taps, std::size_t n, st
 
 // A row of results from sums: the index and the contrast.
 void put_index(const WindowJob& job, const double* product, const double* squares, const double* variance,
-               const double* covariance, std::size_t width, double* __restrict index,
-               double* __restrict cs) {
+               const double* covariance, std::size_t width, double* __restrict index, double* __restrict cs) {
   const double c1 = job.c1, c2 = job.c2;
   if (job.index == Index::universal) {
     for (std::size_t j = 0; j < width; ++j) {
@@ -177,8 +177,8 @@ constexpr std::size_t kStrip = 128;  // columns of results: the rows of a window
 template <typename T>
 void weighed_channel(const WindowJob& job, const T* x, const T* y, double* out, double* map) {
   const std::size_t n = job.taps.size(), radius = job.edges == Edges::inner ? 0 : n / 2;
-  std::vector<double> ring(n * kPlanes * (kStrip + n)), zeros(kPlanes * (kStrip + n), 0.0), filtered(kPlanes * (kStrip + n)),
-      across(kPlanes * kStrip);
+  std::vector<double> ring(n * kPlanes * (kStrip + n)), zeros(kPlanes * (kStrip + n), 0.0),
+      filtered(kPlanes * (kStrip + n)), across(kPlanes * kStrip);
   std::vector<const double*> rows(n), shifted(n);
   Results results(job, map);
   for (std::size_t first = 0; first < job.columns(); first += kStrip) {
@@ -309,7 +309,8 @@ void halve_picture(const T* from, std::size_t height, std::size_t width, std::si
   }
 }
 
-void filter_plane(const double* from, std::size_t height, std::size_t width, const std::vector<double>& taps, double* to) {
+void filter_plane(const double* from, std::size_t height, std::size_t width, const std::vector<double>& taps,
+                  double* to) {
   const std::size_t n = taps.size(), columns = width - n + 1;
   std::vector<double> filtered(width);
   std::vector<const double*> rows(n), shifted(n);

@@ -46,7 +46,8 @@ template <typename T>
 void halve_picture(const T* from, std::size_t height, std::size_t width, std::size_t channels, double* to);
 
 // A plane filtered by a window along both axes, where it lies inside.
-void filter_plane(const double* from, std::size_t height, std::size_t width, const std::vector<double>& taps, double* to);
+void filter_plane(const double* from, std::size_t height, std::size_t width, const std::vector<double>& taps,
+                  double* to);
 
 // Of each channel: the sum of squared and of absolute differences.
 template <typename T>

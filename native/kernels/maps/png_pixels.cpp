@@ -14,13 +14,12 @@ std::uint8_t paeth_of(int a, int b, int c) {
 }
 
 // One row; `above` is the row before it, zeros for the first.
-bool undo_filter(const std::uint8_t* line, const std::uint8_t* above, std::size_t n, std::size_t step, std::uint8_t* out) {
+bool undo_filter(const std::uint8_t* line, const std::uint8_t* above, std::size_t n, std::size_t step,
+                 std::uint8_t* out) {
   const std::uint8_t filter = line[0], *p = line + 1;
   const std::size_t head = std::min(step, n);
   switch (filter) {
-    case 0:
-      std::copy(p, p + n, out);
-      return true;
+    case 0: std::copy(p, p + n, out); return true;
     case 1:
       std::copy(p, p + head, out);
       for (std::size_t i = head; i < n; ++i) out[i] = static_cast<std::uint8_t>(p[i] + out[i - step]);
@@ -38,8 +37,7 @@ bool undo_filter(const std::uint8_t* line, const std::uint8_t* above, std::size_
         out[i] = static_cast<std::uint8_t>(p[i] + paeth_of(out[i - step], above[i], above[i - step]));
       }
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -243,46 +243,30 @@ double read_figure(const RatedEvents& in, const double* row, std::size_t first, 
     return k;
   };
   switch (figure) {
-    case RateFigure::far_at:
-      return misses ? points.far(beyond()) : kNone;
-    case RateFigure::frr_at:
-      return hits ? points.frr(beyond()) : kNone;
-    case RateFigure::ap:
-      return hits ? precision_area(points, false) : kNone;
+    case RateFigure::far_at: return misses ? points.far(beyond()) : kNone;
+    case RateFigure::frr_at: return hits ? points.frr(beyond()) : kNone;
+    case RateFigure::ap: return hits ? precision_area(points, false) : kNone;
     case RateFigure::best_f1: {
       if (!hits) return kNone;
       const std::size_t k = best_point(points);
       return 2.0 * points.hit[k] / (points.hit[k] + points.miss[k] + points.hits());
     }
-    case RateFigure::right:
-      return hits ? points.right.back() / points.hits() : kNone;
-    case RateFigure::best_threshold:
-      return hits ? in.score[points.end[best_point(points)] - 1] : kNone;
-    default:
-      break;
+    case RateFigure::right: return hits ? points.right.back() / points.hits() : kNone;
+    case RateFigure::best_threshold: return hits ? in.score[points.end[best_point(points)] - 1] : kNone;
+    default: break;
   }
   if (!hits || !misses) return kNone;
   switch (figure) {
-    case RateFigure::tar:
-      return true_accepts(points, parameters[0], static_cast<int>(parameters[1]));
-    case RateFigure::eer:
-      return equal_errors(points, static_cast<int>(parameters[0]));
-    case RateFigure::min_dcf:
-      return least_cost(points, parameters);
-    case RateFigure::best_accuracy:
-      return most_right(points);
-    case RateFigure::fpr_at_tpr:
-      return false_alarms(points, parameters[0], static_cast<int>(parameters[1]));
-    case RateFigure::aupr:
-      return precision_area(points, true);
-    case RateFigure::auc:
-      return ranking_area(points, points.hit, points.hits());
-    case RateFigure::ccr:
-      return right_above(points, parameters[0]);
-    case RateFigure::oscr:
-      return ranking_area(points, points.right, points.hits());
-    default:
-      return kNone;
+    case RateFigure::tar: return true_accepts(points, parameters[0], static_cast<int>(parameters[1]));
+    case RateFigure::eer: return equal_errors(points, static_cast<int>(parameters[0]));
+    case RateFigure::min_dcf: return least_cost(points, parameters);
+    case RateFigure::best_accuracy: return most_right(points);
+    case RateFigure::fpr_at_tpr: return false_alarms(points, parameters[0], static_cast<int>(parameters[1]));
+    case RateFigure::aupr: return precision_area(points, true);
+    case RateFigure::auc: return ranking_area(points, points.hit, points.hits());
+    case RateFigure::ccr: return right_above(points, parameters[0]);
+    case RateFigure::oscr: return ranking_area(points, points.right, points.hits());
+    default: return kNone;
   }
 }
 

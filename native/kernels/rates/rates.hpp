@@ -9,27 +9,27 @@
 namespace steelyard {
 
 enum class RateFigure : int {
-  tar = 0,             // parameters: FAR, rule (0 at most, 1 nearest, 2 lowest accepted impostor, 3 interpolated)
-  eer = 1,             // rule (0 crossing, 1 mean at the nearest point, 2 the smaller sum around the crossing)
-  min_dcf = 2,         // prior, cost of a miss, cost of a false alarm, 1 to normalise
+  tar = 0,      // parameters: FAR, rule (0 at most, 1 nearest, 2 lowest accepted impostor, 3 interpolated)
+  eer = 1,      // rule (0 crossing, 1 mean at the nearest point, 2 the smaller sum around the crossing)
+  min_dcf = 2,  // prior, cost of a miss, cost of a false alarm, 1 to normalise
   best_accuracy = 3,
-  fpr_at_tpr = 4,      // TPR, rule (0 first point, 1 interpolated, 2 first point of the thinned curve)
-  aupr = 5,            // the trapezoids under precision over recall
+  fpr_at_tpr = 4,  // TPR, rule (0 first point, 1 interpolated, 2 first point of the thinned curve)
+  aupr = 5,        // the trapezoids under precision over recall
   auc = 6,
   ap = 7,
   best_f1 = 8,
   best_threshold = 9,
-  far_at = 10,         // threshold
-  frr_at = 11,         // threshold
+  far_at = 10,  // threshold
+  frr_at = 11,  // threshold
   dprime = 12,
-  misses = 13,         // the weight of events that are not hits
+  misses = 13,  // the weight of events that are not hits
   hits = 14,
-  aurc = 15,           // hits are errors from here on; weights must be whole
-  e_aurc = 16,         // 1 for the oracle in closed form
+  aurc = 15,    // hits are errors from here on; weights must be whole
+  e_aurc = 16,  // 1 for the oracle in closed form
   augrc = 17,
-  risk = 18,           // coverage
-  coverage = 19,       // risk
-  ccr = 20,            // FPR; `right` marks hits that are right
+  risk = 18,      // coverage
+  coverage = 19,  // risk
+  ccr = 20,       // FPR; `right` marks hits that are right
   oscr = 21,
   right = 22,  // the share of hits that are right
 };
