@@ -91,12 +91,13 @@ class Metadata(Frozen):
     def merge(parts: Sequence[Metadata]) -> tuple[Metadata, list[Mapping[str, Codes]]]:
         """Metadata of all parts, and for each part the new codes along each axis."""
         first = parts[0]
-        flags = next((part.flags for part in parts if part.flags), first.flags)  # a part without units may have none
+        # A part without units may not know a flag: None.
+        flags = {n: next((p.flags[n] for p in parts if p.flags.get(n) is not None), None) for n in first.flags}
         for part in parts[1:]:
             if part.axes.keys() != first.axes.keys():
                 raise Incompatible("measurements of different tasks cannot be merged")
-            for name, value in flags.items() if part.flags else ():
-                if part.flags.get(name) != value:
+            for name, value in flags.items():
+                if name not in part.flags or part.flags[name] not in (value, None):
                     raise Incompatible(
                         f"measurements that differ in '{name}' cannot be merged: {value} and {part.flags.get(name)}",
                         remedy="Give all parts in the same form.",

@@ -459,7 +459,7 @@ class ImagePairs(Pairs):
     def metadata(self) -> Metadata:
         """What was compared, which merged parts must share, and whether images are large enough for MS-SSIM."""
         if not len(self.owner):
-            return Metadata(holds=frozenset({"large"}))
+            return Metadata(flags={"settings": None}, holds=frozenset({"large"}))
         holds, flags = set(), {"settings": self.settings}
         sizes = [
             picture_size(self.truth["pixels"][row], self.layouts[0], self.raw_formats[0])
