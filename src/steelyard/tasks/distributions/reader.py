@@ -418,7 +418,10 @@ def _records(
     beside: dict[str, Array] = {}
     for name, values in rest.items():
         array = to_numpy(values)
-        array = array if isinstance(array, np.ndarray) else as_object(list(array)) if np.ndim(array) else None
+        if isinstance(array, list | tuple):
+            array = as_object(list(array))
+        elif not isinstance(array, np.ndarray):
+            array = as_object(list(array)) if np.ndim(array) else None
         if array is None or array.ndim != 1:
             raise ShapeMismatch(
                 f"'{name}' is not a column of one value per vector", where=source, remedy="Leave it out."
