@@ -39,14 +39,15 @@ def tasks(as_json: bool) -> None:
     width = terminal_width()
     titles = {name: task.title.partition(":")[0] for name, task in known.items()}
     left = width - max(map(len, known)) - max(map(len, titles.values())) - 4
-    cells = [[name, title, _synonyms(name, left)] for name, title in titles.items()]
+    cells = [[name, title, _synonyms(name, title, left)] for name, title in titles.items()]
     say(grid(["task", "what is scored", "also called"], cells, "lll", width, shrink=2))
     say("\n'steelyard metrics TASK' lists the metrics of a task, 'steelyard demo TASK' tries it on sample data.")
 
 
-def _synonyms(task: str, width: int) -> str:
-    """As many synonyms as fit; forms of the name itself, such as its singular, are left out."""
-    words = [word for word in catalogue.SYNONYMS.get(task, ()) if not task.startswith(word)]
+def _synonyms(task: str, title: str, width: int) -> str:
+    """As many synonyms as fit, without the title and forms of the name such as its singular."""
+    known = catalogue.SYNONYMS.get(task, ())
+    words = [word for word in known if not task.startswith(word) and word != title.lower()]
     while words and len(", ".join(words)) > width:
         words.pop()
     return ", ".join(words)

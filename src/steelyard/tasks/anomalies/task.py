@@ -26,7 +26,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
 
 TASK = Task(
     name="anomalies",
-    title="Anomalies in images",
+    title="Anomaly detection",
     unit="image",
     item="image",
     truth=TRUTH,

@@ -44,7 +44,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
 
 TASK = Task(
     name="depth",
-    title="Depth of pixels",
+    title="Monocular depth",
     unit="image",
     item="map",
     truth=TRUTH,

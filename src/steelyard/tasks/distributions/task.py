@@ -26,7 +26,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
 
 TASK = Task(
     name="distributions",
-    title="Sets of generated images",
+    title="Generated images, as a set",
     unit="image",
     item="vector",
     truth=TRUTH,

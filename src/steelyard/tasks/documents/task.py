@@ -34,7 +34,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
 
 TASK = Task(
     name="documents",
-    title="Parsed pages of documents",
+    title="Document parsing",
     unit="page",
     item="block",
     truth=TRUTH,

@@ -32,7 +32,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
 
 TASK = Task(
     name="grounding",
-    title="Objects that expressions name",
+    title="Visual grounding",
     unit="image",
     item="expression",
     truth=TRUTH,

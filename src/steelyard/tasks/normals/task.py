@@ -18,7 +18,7 @@ from steelyard.tasks.normals.metrics import METRICS
 
 TASK = Task(
     name="normals",
-    title="Normals of surfaces",
+    title="Surface normals",
     unit="image",
     item="map",
     truth=TRUTH,

@@ -21,7 +21,7 @@ def defaults_for(metadata: Metadata) -> tuple[str, ...]:
 
 TASK = Task(
     name="tables",
-    title="Tables as HTML",
+    title="Table recognition",
     unit="table",
     item="table",
     truth=TRUTH,
