@@ -26,14 +26,15 @@ from steelyard.core.frozen import Frozen
 
 _TOKEN = re.compile(
     r"""\s*(?:
-        (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![A-Za-z_]) | [-+]?inf\b)
+        (?P<band>\d+(?:\.\d+)?(?:-\d+(?:\.\d+)?m|m\+)(?![\w.\-]))  # 0-20m and 40m+ are words, too
+      | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![A-Za-z_]) | [-+]?inf\b)
       | (?P<quoted>"(?:[^"\\]|\\.)*")
       | (?P<word>[^\W\d][\w.\-/]*(?:(?<=\d)\+)?|[23]d\b)  # s40+ is a word
       | (?:\\(?=@))?(?P<mark>[@(),=:\[\]])  # Markdown writes \@
     )""",
     re.VERBOSE,
 )
-_WORD = re.compile(r"(?:[^\W\d][\w.\-/]*(?:(?<=\d)\+)?|[23]d)\Z")
+_WORD = re.compile(r"(?:[^\W\d][\w.\-/]*(?:(?<=\d)\+)?|[23]d|\d+(?:\.\d+)?(?:-\d+(?:\.\d+)?m|m\+))\Z")
 LARGEST = sys.float_info.max
 _CONSTANTS = {"true": True, "false": False, "none": None}
 _BETWEEN = re.compile(r"[\s_\-]+")
@@ -143,7 +144,7 @@ class _Parser:
             if match is None:
                 raise self.error(f"cannot read it from '{text[position:].strip()[:20]}' on")
             kind = str(match.lastgroup)
-            self.tokens.append((kind, match.group(kind)))
+            self.tokens.append(("word" if kind == "band" else kind, match.group(kind)))
             position = match.end()
         if len(self.tokens) > 10_000:
             raise self.error("it is too long")
