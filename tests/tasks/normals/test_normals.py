@@ -14,6 +14,7 @@ from support.refusal import refuses
 import steelyard as sy
 from steelyard import _native
 from steelyard.tasks.normals.data import BINS, EDGES
+from steelyard.tasks.normals.sums import exact_median
 
 GOLDENS = json.loads((ROOT / "tests" / "goldens" / "normals.json").read_text())
 LIMITS = (5, 7.5, 11.25, 22.5, 30)
@@ -128,6 +129,26 @@ def test_the_median_of_all_pixels_is_exact_with_weights() -> None:
     report = sy.evaluate("normals", *sides, ["angle_median"], confidence=None)
     repeated = np.concatenate([np.tile(a.ravel(), w) for a, w in zip(angles, weights, strict=True)])
     assert report["angle_median"].value == pytest.approx(np.median(repeated), abs=1e-12)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, 1000])
+@pytest.mark.parametrize("kind", ["apart", "all equal", "few values", "in one bin", "edges"])
+def test_the_median_is_exact_however_few_angles_are_kept(kind: str, most: int) -> None:
+    rng = np.random.default_rng(3)
+    draw = {
+        "apart": lambda n: rng.gamma(2, 5, n),
+        "all equal": lambda n: np.full(n, 7.013),
+        "few values": lambda n: rng.choice([0.0, 1e-9, 7.013, 180.0], n),
+        "in one bin": lambda n: 7 + 0.04 * rng.random(n),
+        "edges": lambda n: 45.0 * rng.integers(0, 5, n),
+    }[kind]
+    for _ in range(20):
+        angles = [draw(int(rng.integers(1, 30))) for _ in range(int(rng.integers(1, 5)))]
+        weight = rng.integers(1, 4, len(angles)).astype(np.float64)
+        counts = np.array([_native.angle_sums(some, np.array([1.0]))[2] for some in angles], dtype=np.float64)
+        repeated = np.concatenate([np.repeat(a, int(w)) for a, w in zip(angles, weight, strict=True)])
+        found = exact_median(len(angles), lambda image, own=angles: own[image], counts, weight, most)
+        assert found == pytest.approx(np.median(repeated), abs=1e-12)
 
 
 def test_bins_have_the_usual_limits_as_edges() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import EmptyInput, InvalidNumber, InvalidSetting
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
@@ -98,7 +99,7 @@ class NormalPairs(FieldPairs):
         if bad:
             row, column = divmod(first, truth.shape[1])
             raise InvalidNumber(
-                f"{bad:,} predicted pixels are not finite (first at row {row}, column {column})",
+                f"{count_text(bad, 'predicted pixel', 'are')} not finite (first at row {row}, column {column})",
                 where=self.place(pair, 1),
                 remedy="Write finite normals, or leave the pixels out with a mask.",
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.statistic import Cells, SharedCache, Statistic, Sum
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.maps.each import for_each
-from steelyard.tasks.normals.data import BINS, EDGES, AngleRow, NormalPairs
+from steelyard.tasks.normals.data import BINS, EDGES, MOST_KEPT, AngleRow, NormalPairs
 
+T = TypeVar("T")
+DIVIDED = 4096  # parts of a bin that holds too many angles
 COUNT, ANGLE, SQUARE, ZERO, IMAGES, VALID = range(6)
 
 
@@ -120,35 +123,68 @@ class ExactMedian(_OfPart, Sum):
         n = np.array([row.n for row in rows], dtype=np.float64)
         weight = np.ones(len(rows)) if pairs.weight is None else pairs.weight[pairs.owner]
         table = np.array([row.bins for row in rows], dtype=np.float64).reshape(-1, BINS)
-        median = exact_median(pairs, self.of, rows, weight @ table, weight)
+
+        def angles_of(image: int) -> Array:
+            stored = rows[image].angles
+            return pairs.angles(image, self.of)[0] if stored is None else stored
+
+        median = exact_median(len(rows), angles_of, table, weight)
         total = float(weight @ n)
         return by_unit(pairs, np.stack([n, n * median, n * total], axis=1))
 
 
-def exact_median(pairs: NormalPairs, part: str, rows: list[AngleRow], bins: Floats, weight: Floats) -> float:
-    """The weighted median of all angles: those of its bin are collected from the files."""
-    total, ends = float(bins.sum()), np.cumsum(bins)
-    if not total:
+def exact_median(
+    n_images: int, angles_of: Callable[[int], Array], counts: Array, weight: Floats, most: int = MOST_KEPT
+) -> float:
+    """The weighted median of all angles, read again from the files: the mean of the middle two where they differ.
+
+    `counts` are the angles of each image by bin. Those of the median's bin are collected. Where they are more than
+    `most`, the bin is divided first, until they are few or all equal, so that memory does not grow with the pixels.
+    """
+
+    def each(choose: Callable[[Array], T]) -> list[T]:
+        return for_each(n_images, lambda image: choose(angles_of(image)))
+
+    if not counts.any():
         return float("nan")
-    first = int(np.searchsorted(ends, total / 2, side="left"))
-    last = min(int(np.searchsorted(ends, total / 2, side="right")), BINS - 1)
-    low, high = EDGES[first], EDGES[last + 1]
-
-    def in_bin(pair: int) -> Array:
-        stored = rows[pair].angles
-        angles: Array = pairs.angles(pair, part)[0] if stored is None else stored
-        if first == 0:
-            return np.asarray(angles[(angles < high) | (angles == 0)])
-        return np.asarray(angles[(angles >= low) & (angles > 0) & ((angles < high) | (high >= 180.0))])
-
-    parts = for_each(len(pairs.owner), in_bin)
-    angles = np.concatenate(parts)
-    weights = np.repeat(weight, [len(some) for some in parts])
+    half, below = float((weight @ counts).sum()) / 2, 0.0
+    edges = np.append(EDGES[:-1], np.inf)  # 180 belongs to the last bin
+    edges[1] = np.nextafter(0.0, 1.0)  # and to the first only 0
+    while True:
+        ends = below + np.cumsum(weight @ counts)
+        first, last = (min(int(np.searchsorted(ends, half, side=side)), len(ends) - 1) for side in ("left", "right"))
+        low, high = float(edges[first]), float(edges[first + 1])
+        if last > first:  # half of the angles end with a bin: its largest, and the smallest of the next
+            return (max(each(largest_below(high))) + min(each(smallest_from(high)))) / 2
+        if counts[:, first].sum() <= most:
+            break
+        below = float(ends[first] - weight @ counts[:, first])
+        edges = np.unique(np.append(np.linspace(low, min(high, 180.0), DIVIDED, endpoint=False), high))
+        if len(edges) == 2:  # nothing lies between them: all are `low`
+            return low
+        counts = np.array(each(counted_in(edges)), dtype=np.float64)
+    chosen = each(lambda angles: (int((angles < low).sum()), angles[(angles >= low) & (angles < high)]))
+    angles = np.concatenate([some for _, some in chosen])
+    weights = np.repeat(weight, [len(some) for _, some in chosen])
     order = np.argsort(angles, kind="stable")
-    angles, reach = angles[order], np.cumsum(weights[order]) + (ends[first - 1] if first else 0.0)
-    below = int(np.searchsorted(reach, total / 2, side="left"))
-    above = int(np.searchsorted(reach, total / 2, side="right"))
-    return float((angles[min(below, len(angles) - 1)] + angles[min(above, len(angles) - 1)]) / 2)
+    reach = np.cumsum(weights[order]) + float(weight @ [under for under, _ in chosen])
+    middle = [min(int(np.searchsorted(reach, half, side=side)), len(angles) - 1) for side in ("left", "right")]
+    return float(angles[order[middle]].mean())
+
+
+def largest_below(end: float) -> Callable[[Array], float]:
+    """The largest angle below `end`."""
+    return lambda angles: float(angles[angles < end].max(initial=-np.inf))
+
+
+def smallest_from(start: float) -> Callable[[Array], float]:
+    """The smallest angle from `start` on."""
+    return lambda angles: float(angles[angles >= start].min(initial=np.inf))
+
+
+def counted_in(edges: Floats) -> Callable[[Array], Array]:
+    """Angles by bin between `edges`, the last of which belongs to none."""
+    return lambda angles: np.asarray(np.histogram(angles[angles < edges[-1]], edges)[0])
 
 
 def binned_median(bins: Floats) -> Floats:
