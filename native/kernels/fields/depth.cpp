@@ -123,7 +123,8 @@ void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<d
     const std::size_t n = std::min(kDepthBlock, g.size() - start);
     const double *t = g.data() + start, *in = x.data() + start;
     if (change.invert) {
-      for (std::size_t i = 0; i < n; ++i) p[i] = change.scale * (1.0 / in[i]) + change.shift;
+      constexpr double kFar = std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < n; ++i) p[i] = change.scale * (in[i] > 0 ? 1.0 / in[i] : kFar) + change.shift;
     } else {
       for (std::size_t i = 0; i < n; ++i) p[i] = change.scale * in[i] + change.shift;
     }

@@ -12,8 +12,9 @@ from support.paths import ROOT
 from support.refusal import refuses
 
 import steelyard as sy
+from steelyard import _native
 from steelyard.core.options import Options
-from steelyard.tasks.depth.pixels import crop_box, parse_crop
+from steelyard.tasks.depth.pixels import boundary_score, crop_box, parse_crop
 from steelyard.tasks.depth.task import TASK
 from steelyard.tasks.fields.data import resize_field
 
@@ -53,6 +54,7 @@ MARIGOLD = {
     "i_rmse": "irmse",
     "silog_rmse": "silog",
 }
+RATIOS = "boundary_f1 at 1.05, 1.15, 1.25 of inverse depth"
 BOUNDS = {"min": 0.001, "max": 80}
 # Golden, metrics by the reference's names, options.
 RUNS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
@@ -129,14 +131,8 @@ def test_nyu_crops_and_scores_as_zoedepth() -> None:
     compare(golden, truth, prediction, ZOE, {"preset": "nyu"})
 
 
-# What ours does otherwise, on purpose; each has a test of its own below.
-OTHERWISE = {
-    ("prediction negative", "dav2"),
-    ("prediction nan at one pixel", "dav2"),
-    ("prediction inf at one pixel", "dav2"),
-    ("prediction nan at one pixel", "marigold none"),
-    ("prediction 0", "dav2"),
-}
+# Depth-Anything-V2 counts negative depths as right; `test_negative_depths_are_never_right` says what ours does.
+OTHERWISE = {("prediction negative", "dav2"): ("d1", "d2", "d3")}
 EDGE_RUNS = {
     "zoedepth": (ZOE, {**BOUNDS, "crop": "eigen", "holes": "worst"}),
     "dav2": (DAV2, {**BOUNDS, "preset": "dav2", "min_pixels": 0, "holes": "worst"}),
@@ -155,10 +151,13 @@ def test_edges_score_as_in_the_references(edge: str) -> None:
     truth, prediction = grid(case["gt"]), grid(case["pred"])
     for name, golden in case.items():
         run = max((run for run in EDGE_RUNS if name.startswith(run)), key=len, default="")
-        if not run or (edge, run) in OTHERWISE or "raises" in golden:
+        if not run or "raises" in golden or ("one pixel" in edge and "disparity" in run):  # nan spreads there
             continue
         names, options = EDGE_RUNS[run]
-        wanted = {key: spec for key, spec in names.items() if golden[key] != "nan"}
+        otherwise = OTHERWISE.get((edge, run), ())
+        wanted = {
+            key: spec for key, spec in names.items() if golden[key] not in ("nan", "inf") and key not in otherwise
+        }
         if not wanted:
             if not run.startswith("marigold least"):
                 with refuses("E-empty-input"):
@@ -222,6 +221,15 @@ def test_boundaries_are_depth_pros(case: dict[str, Any]) -> None:
     truth, prediction = grid(case["gt"]), grid(case["pred"])
     values = scores(truth, prediction, ["si_boundary_f1(flat=zero)"], {"min": 0})
     assert values["si_boundary_f1(flat=zero)"] == pytest.approx(case["depth_pro SI_boundary_F1"], abs=1e-12)
+
+
+@pytest.mark.parametrize("case", GOLDENS["boundary"], ids=lambda case: case["name"])
+def test_boundaries_at_single_ratios_are_depth_pros(case: dict[str, Any]) -> None:
+    sides = [np.maximum(grid(case[side]).astype(np.float64), 1e-6) for side in ("gt", "pred")]
+    for ratio, expected in zip((1.05, 1.15, 1.25), case[RATIOS], strict=True):
+        counts = _native.depth_edges(*sides, None, np.array([ratio]))
+        found = boundary_score(np.asarray(counts), pooled=False)
+        assert (0.0 if math.isnan(found) else found) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_perfect_map_has_a_boundary_f1_of_1_with_holes_and_without_edges_in_two_directions() -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -49,14 +50,16 @@ class SharedFits:
 
     def of(self, row: int) -> Fit:
         """The fit for a row of the truth."""
-        if self._fits is None:
-            self._fits = self._pool()
-        return self._fits[row]
+        return self.pool()[row]
 
-    def _pool(self) -> dict[int, Fit]:
-        pairs = self.pairs
-        if pairs is None:
-            return {}
+    def pool(self) -> dict[int, Fit]:
+        """The fit for each row of the truth."""
+        if self._fits is None:
+            self._fits = {} if self.pairs is None else self._pool(self.pairs)
+        return self._fits
+
+    @staticmethod
+    def _pool(pairs: DepthPairs) -> dict[int, Fit]:
         every = for_each(len(pairs.owner), pairs.fit_of)
         groups = pairs.owner.tolist() if pairs.rules.align_per == "sequence" else [0] * len(every)
         pooled: dict[int, Fit] = {}
@@ -73,8 +76,23 @@ class DepthPairs(FieldPairs):
 
     @cached_property
     def metadata(self) -> Metadata:
-        """What measurements must have in common: how predictions are aligned."""
-        return Metadata({"region": Axis(self.regions)}, {"preset": self.rules.preset, "align": self.rules.align})
+        """What measurements must have in common: how predictions are aligned, and one fit of all images."""
+        rules = self.rules
+        per = "" if rules.align_per == "image" else f" per {rules.align_per}"
+        flags = {"preset": rules.preset, "changed": rules.changed, "align": f"{rules.align}{per}", "fit": None}
+        if self.fits is not None and rules.align_per == "dataset" and len(self.owner):
+            fit = self.fits.of(int(self.truth_row[0]))
+            flags["fit"] = f"scale {fit.affine()[0]:.17g}, n {fit.n}"
+        return Metadata({"region": Axis(self.regions)}, flags)
+
+    def with_rules(self, **changes: Any) -> DepthPairs:
+        """The same images under other rules, fitted anew."""
+        rules = replace(self.rules, **changes)
+        fits = SharedFits() if rules.align_per != "image" and rules.align != "none" else None
+        pairs = replace(self, rules=rules, fits=fits)
+        if fits is not None:
+            fits.pairs = pairs
+        return pairs
 
     def maps(self, pair: int) -> tuple[Array, Array, Array | None]:
         """Truth, prediction and mask of a pair; a missing prediction is 0 everywhere."""
@@ -97,20 +115,27 @@ class DepthPairs(FieldPairs):
         return self.place(pair, int(self.prediction_row[pair] >= 0))
 
     def fit_of(self, pair: int) -> Fit:
-        """What the image adds to a fit of several."""
+        """What the image adds to a fit of several; nothing without a prediction."""
+        if self.prediction_row[pair] < 0:
+            return Fit()
         truth, prediction, mask = self.maps(pair)
         return self.rules.moments(*self.rules.fitted(truth, prediction, mask, self.place_of(pair)))
 
     def measure(self, pair: int, thresholds: Array) -> tuple[ImageRow, Pixels, tuple[Array, Array, Array | None]]:
-        """The row of an image, its pixels and its maps."""
-        maps = self.maps(pair)
-        fit = None if self.fits is None else self.fits.of(int(self.truth_row[pair]))
-        row, pixels = self.rules.measure(*maps, thresholds, self.place_of(pair), fit)
+        """The row of an image, its pixels and its maps; a missing prediction is not aligned."""
+        maps, rules, fit = self.maps(pair), self.rules, None
+        if self.prediction_row[pair] < 0:
+            rules = replace(rules, align="none", disparity=False, scale_by=1.0)
+        elif self.fits is not None:
+            fit = self.fits.of(int(self.truth_row[pair]))
+        row, pixels = rules.measure(*maps, thresholds, self.place_of(pair), fit)
         return row, pixels, maps
 
     def scan(self, asked: Asked) -> list[ImageResult]:
         """All images; an error where none of them has a valid pixel."""
         thresholds = np.array(asked.thresholds, dtype=np.float64)
+        if self.fits is not None:
+            self.fits.pool()  # once, before threads ask for it
 
         def of_image(pair: int) -> tuple[ImageResult, tuple[float, float]]:
             row, pixels, (truth, prediction, mask) = self.measure(pair, thresholds)
@@ -120,8 +145,10 @@ class DepthPairs(FieldPairs):
                     rows[part] = self.part(pair, part, pixels, thresholds, truth, prediction, mask)
             edges = {
                 pooled: self.rules.edges(
-                    truth, prediction, mask, pixels.change, pooled=pooled, where=self.place(pair, 0)
+                    truth, prediction, mask, pixels.of_map, pooled=pooled, where=self.place(pair, 0)
                 )
+                if len(pixels.g) >= self.rules.least
+                else float("nan")
                 for pooled in asked.edges
             }
             scale = self.scale_of(row, pixels) if asked.scales else float("nan")
@@ -155,10 +182,12 @@ class DepthPairs(FieldPairs):
         band = band_of(part)
         if band is not None:
             return pixels.band(*band).row(thresholds)
-        inside = self.region(pair, part, truth.shape)
+        inside, where = self.region(pair, part, truth.shape), self.place_of(pair)
+        if not len(pixels.g):  # the image is left out
+            return pixels.row(thresholds)
         both = inside if mask is None else inside & (mask != 0)
-        g, x, _ = self.rules.pack(truth, prediction, both, self.place_of(pair))
-        return Pixels(g, x, pixels.change).row(thresholds)
+        g, x, bad = self.rules.pack(truth, prediction, both, where)
+        return self.rules.pixels(g, x, bad, pixels.of_map, where).row(thresholds)
 
     def _refuse_empty(self, extents: Sequence[tuple[float, float]]) -> None:
         low = min((a for a, _ in extents if a == a), default=float("nan"))
@@ -183,7 +212,7 @@ _BAND = re.compile(r"d?(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?|inf)m?|m?\+)$")
 
 
 def band_of(part: str) -> tuple[float, float] | None:
-    """The ends of a band of depth: `d0-20`, `d40-inf`, "0-20m", "40m+"; None where the text names something else."""
+    """The ends of a band of depth: `0-20m`, `40m+`, `d0-20`, `d40-inf`; None where the text names something else."""
     match = _BAND.match(part)
     if match is None:
         return None

@@ -34,6 +34,13 @@ from steelyard.tasks.depth.sums import (
     ScaleMoments,
 )
 
+ALIGNED = {
+    "median": "median scaling",
+    "median-lower": "lower median scaling",
+    "scale": "scaled",
+    "affine": "scale and shift",
+    "affine-midas": "scale and shift",
+}
 _LIKE_BAND = re.compile(r"d?\d")
 
 
@@ -48,7 +55,7 @@ def part_text(part: str) -> str:
 class DepthMetric(Metric):
     """Base: a figure of the valid pixels, of each image and then the mean over images, or of all pixels at once.
 
-    `of` is the part that counts: a band of true depth (`d0-20`, `d40-inf`), or a region.
+    `of` is the part that counts: a band of true depth (`0-20m`, `40m+`), or a region.
     """
 
     better: ClassVar[str] = "lower"
@@ -61,8 +68,9 @@ class DepthMetric(Metric):
 
     def check(self) -> None:
         """A part is a band, a region or all."""
-        if _LIKE_BAND.match(self.of) and band_of(self.of) is None:
-            raise InvalidSpec(f"'{self}': '{self.of}' is not a band of depth", remedy="Examples: of=d0-20, of=d40-inf.")
+        of = str(self.of)  # a number is read as one
+        if _LIKE_BAND.match(of) and band_of(of) is None:
+            raise InvalidSpec(f"'{self}': '{of}' is not a band of depth", remedy="Examples: of=0-20m, of=40m+.")
 
     def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         """Itself; a region must be known."""
@@ -79,6 +87,14 @@ class DepthMetric(Metric):
         """The title, with the part and the average where they are not the usual ones."""
         more = [] if self.of == "all" else [part_text(self.of)]
         return ", ".join([self.title, *more, *(["by pixel"] if self.average == "pixel" else [])])
+
+    def label_for(self, metadata: Metadata) -> str:
+        """The label, with the preset and the alignment."""
+        preset, (align, _, per) = metadata.flags["preset"], metadata.flags["align"].partition(" ")
+        more = [] if preset == "none" else [preset]
+        if align != "none":
+            more.append(f"{ALIGNED[align]} {per}".strip())
+        return ", ".join([self.label, *more])
 
     def images(self) -> ImageFigure:
         """The figure of single images."""
@@ -104,8 +120,10 @@ class DepthMetric(Metric):
 
     def notes(self, totals: Any) -> tuple[str, ...]:
         """What happened to predictions: clamped, filled, aligned with a negative scale, constant."""
-        sums = totals[DepthSums(self.of)][0]
+        sums, flags = totals[DepthSums(self.of)][0], totals.metadata.flags
         notes = []
+        if flags["changed"]:
+            notes.append(f"Other than in the preset {flags['preset']}: {flags['changed']}.")
         empty = round(sums[IMAGES] - sums[VALID])
         if empty and self.of == "all":
             notes.append(f"{count_text(empty, 'image', 'have')} too few valid pixels and no figure.")
@@ -124,8 +142,8 @@ class DepthMetric(Metric):
             )
         if sums[FLAT]:
             notes.append(
-                f"The prediction is constant in {count_text(round(sums[FLAT]), 'image')}: the alignment makes it the "
-                "mean of the truth."
+                f"The prediction is constant in {count_text(round(sums[FLAT]), 'image')}: the alignment makes it "
+                + ("0." if flags["align"].startswith("affine-midas") else "the mean of the truth.")
             )
         if self.logs and sums[DARK]:
             notes.append(
@@ -140,7 +158,7 @@ class AbsRel(DepthMetric):
 
     $\frac{1}{n} \sum \frac{|p - g|}{g}$
 
-    Of each image, then the mean over images; `average=pixel` is the mean over all pixels. `of=d0-20` takes pixels
+    Of each image, then the mean over images; `average=pixel` is the mean over all pixels. `of=0-20m` takes pixels
     whose true depth is from 0 to below 20.
 
     Undefined when no image has a valid pixel.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidNumber, InvalidSetting, ShapeMismatch
 from steelyard.core.frozen import Frozen
 
@@ -105,7 +106,7 @@ class Change(Frozen):
     """What a prediction becomes before it is compared.
 
     s v + t, with v the value or (`invert`) its inverse; with `disparity` the inverse of that, or of `floor` where that
-    is more; then clamped to `low` and `high`.
+    is more; then clamped to `low` and `high`. The inverse of 0 and of negative values is infinite.
     """
 
     invert: bool = False
@@ -120,10 +121,16 @@ class Change(Frozen):
         """The values, changed; those that are not finite stay so."""
         with np.errstate(divide="ignore", invalid="ignore"):
             wide = np.asarray(values, dtype=np.float64)
-            changed = self.scale * (1.0 / wide if self.invert else wide) + self.shift
+            changed = self.scale * (inverse(wide) if self.invert else wide) + self.shift
             if self.disparity:
                 changed = 1.0 / np.where(changed > self.floor, changed, self.floor)
         return np.asarray(np.clip(changed, self.low, self.high))
+
+
+def inverse(values: Array) -> Array:
+    """1/v; infinite for 0 and negative values, nan for nan."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(values <= 0, np.inf, 1.0 / values))
 
 
 class ImageRow(Frozen):
@@ -194,7 +201,7 @@ def refuse_holes(count: int, first: int, width: int, value: float, where: str) -
     row, column = divmod(first, width)
     word = "nan" if math.isnan(value) else "infinite"
     raise InvalidNumber(
-        f"{count:,} predicted pixels are not finite (first: {word} at row {row}, column {column})",
+        f"{count_text(count, 'predicted pixel', 'are')} not finite (first: {word} at row {row}, column {column})",
         where=where,
         remedy="Set the option holes=worst to count them as the farthest and nearest depth, or write finite numbers.",
     )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import Conflict, InvalidSetting
+from steelyard.core.counts import count_text
+from steelyard.core.errors import Conflict, InvalidNumber, InvalidSetting
 from steelyard.core.frozen import Frozen
 from steelyard.core.options import Option, Options
 from steelyard.maps.fields import Reading
@@ -24,6 +25,7 @@ from steelyard.tasks.depth.pixels import (
     boundary_score,
     crop_box,
     fill_holes,
+    inverse,
     parse_crop,
     refuse_holes,
 )
@@ -176,6 +178,7 @@ class DepthRules(Frozen):
     """The options as they are used; see `OPTIONS`."""
 
     preset: str = "none"
+    changed: str = ""  # options that the user gives and that the preset sets otherwise
     low: float = 1e-3
     high: float = math.inf
     closed: bool = False
@@ -207,16 +210,21 @@ class DepthRules(Frozen):
         """
         box = crop_box(self.crop, truth.shape, where)
         mask = None if mask is None else np.ascontiguousarray(mask, dtype=np.uint8)
-        low, high = (float(truth.dtype.type(end)) for end in (self.low, self.high))
+        low, high = self._bounds(truth)
         g, x, bad, first = _native.depth_pack(truth, prediction, mask, *box, low, high, self.closed)
         if bad and self.holes == "error":
             refuse_holes(bad, first, truth.shape[1], float(prediction.flat[first]), where)
         return g, x, bad
 
+    def _bounds(self, truth: Array) -> tuple[float, float]:
+        """`low` and `high` in the type of the truth; a depth of 0 is never valid."""
+        low, high = (float(truth.dtype.type(end)) for end in (self.low, self.high))
+        return (low or float(np.finfo(truth.dtype).tiny), high) if self.closed else (low, high)
+
     def valid(self, truth: Array, mask: Array | None, where: str) -> Array:
         """Which pixels count."""
         top, bottom, left, right = crop_box(self.crop, truth.shape, where)
-        low, high = (truth.dtype.type(end) for end in (self.low, self.high))
+        low, high = self._bounds(truth)
         inside = (truth >= low) & (truth <= high) if self.closed else (truth > low) & (truth < high)
         usable = np.zeros(truth.shape, dtype=bool)
         usable[top:bottom, left:right] = (inside & np.isfinite(truth))[top:bottom, left:right]
@@ -226,24 +234,22 @@ class DepthRules(Frozen):
         """What a fit of these pixels rests on."""
         in_disparity = self.align_in == "disparity"
         if in_disparity != self.disparity:
-            with np.errstate(divide="ignore"):
-                x = 1.0 / x
-            x = np.where(np.isfinite(x), x, 0.0)
+            x = inverse(x)
+            if not np.isfinite(x).all():  # infinitely far or near: nothing to fit
+                g, x = g[np.isfinite(x)], x[np.isfinite(x)]
         n, mx, my, xx, xy, yy = _native.depth_fit(x, g, in_disparity, self.positive).tolist()
         return Fit(int(n), (mx, my), (xx, xy, yy))
 
-    def thinned(self, truth: Array, prediction: Array, mask: Array | None) -> tuple[Array, Array, Array | None]:
+    def thinned(self, *maps: Array) -> tuple[Array, ...]:
         """The maps with at most `align_size` pixels on the longer side, by nearest pixels."""
-        longer = max(truth.shape)
-        if not self.align_size or longer <= self.align_size:
-            return truth, prediction, mask
-        share = self.align_size / longer
-        down, across = (np.minimum((np.arange(int(n * share)) / share).astype(np.int64), n - 1) for n in truth.shape)
-        at = np.ix_(down, across)
-        cut = [np.ascontiguousarray(side[at]) for side in (truth, prediction)]
-        return cut[0], cut[1], None if mask is None else np.ascontiguousarray(mask[at])
+        shape = maps[0].shape
+        share = self.align_size / max(shape)
+        if not self.align_size or share >= 1:
+            return maps
+        down, across = (np.minimum((np.arange(max(int(n * share), 1)) / share).astype(np.int64), n - 1) for n in shape)
+        return tuple(np.ascontiguousarray(side[np.ix_(down, across)]) for side in maps)
 
-    def change(self, g: Array, x: Array, fit: Fit | None) -> Change:
+    def change(self, g: Array, x: Array, fit: Fit | None, where: str) -> Change:
         """What happens to predictions, with the alignment of these pixels, or of `fit` where it is of more images."""
         low, high = (self.low, self.high) if self.clamp else (-math.inf, math.inf)
         in_disparity = self.align != "none" and self.align_in == "disparity"
@@ -251,31 +257,39 @@ class DepthRules(Frozen):
         if self.align == "none":
             return plain
         if self.align.startswith("median"):
-            return replace(plain, scale=self._ratio(g, x))
+            return replace(plain, scale=self._ratio(g, x, where))
         moments = self.moments(g, x) if fit is None else fit
-        if self.align == "scale":
-            return replace(plain, scale=moments.scale())
-        scale, shift = moments.affine(like_midas=self.align == "affine-midas")
-        return replace(plain, scale=scale, shift=shift)
+        scale, shift = moments.scale(), 0.0
+        if self.align != "scale":
+            scale, shift = moments.affine(like_midas=self.align == "affine-midas")
+        return replace(plain, scale=scale, shift=shift, invert=plain.invert and scale != 0)
 
-    def _ratio(self, g: Array, x: Array) -> float:
+    def _ratio(self, g: Array, x: Array, where: str) -> float:
         if not len(g):
             return 1.0
-        with np.errstate(divide="ignore"):
-            p = 1.0 / x if self.disparity != (self.align_in == "disparity") else x
-            g = 1.0 / g if self.align_in == "disparity" else g
+        p = inverse(x) if self.disparity != (self.align_in == "disparity") else x
+        g = 1.0 / g if self.align_in == "disparity" else g
         if self.align == "median-lower":
             k = (len(g) - 1) // 2
             top, bottom = float(np.partition(g, k)[k]), float(np.partition(p, k)[k])
         else:
             top, bottom = float(np.median(g)), float(np.median(p))
-        return top / bottom if bottom and math.isfinite(bottom) else 1.0
+        if bottom and math.isfinite(bottom):
+            return top / bottom
+        raise InvalidNumber(
+            f"the median of the prediction is {bottom:g}: no factor aligns it",
+            where=where,
+            remedy="Set align=affine, or leave the image out.",
+        )
 
     def fitted(self, truth: Array, prediction: Array, mask: Array | None, where: str) -> tuple[Array, Array]:
         """The pixels that an alignment is fitted to: valid, with a finite prediction."""
-        if self.align_size:
-            truth, prediction, mask = self.thinned(truth, prediction, mask)
-        g, x, bad = self.pack(truth, prediction, mask, where)
+        if self.align_size and max(truth.shape) > self.align_size:
+            usable = self.valid(truth, mask, where).astype(np.uint8)
+            small = self.thinned(truth, prediction, usable)
+            g, x, bad = replace(self, crop=()).pack(small[0], small[1], small[2], where)
+        else:
+            g, x, bad = self.pack(truth, prediction, mask, where)
         if bad:
             finite = np.isfinite(x)
             g, x = g[finite], x[finite]
@@ -287,22 +301,35 @@ class DepthRules(Frozen):
         """The row of an image, and its pixels with what happens to them, for bands of distance."""
         g, x, bad = self.pack(truth, prediction, mask, where)
         if self.align == "none" or fit is not None or not (bad or self.align_size):
-            change = self.change(g, x, fit)
+            change = self.change(g, x, fit, where)
         else:
-            change = self.change(*self.fitted(truth, prediction, mask, where), None)
+            change = self.change(*self.fitted(truth, prediction, mask, where), None, where)
         if len(g) < self.least:
             g, x = g[:0], x[:0]
         aligned = (change.scale, change.shift) if self.align != "none" and len(g) else (math.nan, math.nan)
-        pixels = Pixels(g, x, change)
-        if bad and len(g):  # after the alignment: infinite is the farthest depth, nan the nearest
-            depth = replace(change, low=-math.inf, high=math.inf).apply(x)
-            farthest = self.high if math.isfinite(self.high) else float(g.max())
-            depth = np.where(np.isnan(x), self.low, np.where(np.isinf(x), farthest, depth))
-            pixels = Pixels(g, depth, Change(low=change.low, high=change.high))
+        pixels = self.pixels(g, x, bad, change, where)
         flat = self.align.startswith("affine") and len(g) > 1 and bool((x == x[0]).all())
         row = pixels.row(thresholds)
         aligned_row = replace(row, scale=aligned[0], shift=aligned[1], flat=flat)
         return replace(aligned_row, holes=float(bad), pixels=float(truth.size)), pixels
+
+    def pixels(self, g: Array, x: Array, bad: int, change: Change, where: str) -> Pixels:
+        """Valid pixels with what happens to them: of `bad` holes, infinite is the farthest depth and nan the nearest.
+
+        Holes are filled after the alignment. What is infinitely far needs a `max`.
+        """
+        endless = change.invert and not change.disparity and math.isinf(change.high)
+        if not bad and not endless:
+            return Pixels(g, x, change, change)
+        far = np.isinf(x) | (endless & (x <= 0))
+        if far.any() and math.isinf(self.high):
+            raise InvalidNumber(
+                f"{count_text(int(far.sum()), 'predicted pixel', 'are')} infinitely far",
+                where=where,
+                remedy="Set the option max, the depth that they count as.",
+            )
+        depth = np.where(far, self.high, replace(change, low=-math.inf, high=math.inf).apply(x))
+        return Pixels(g, np.where(np.isnan(x), self.low, depth), Change(low=change.low, high=change.high), change)
 
     def edges(
         self, truth: Array, prediction: Array, mask: Array | None, change: Change, *, pooled: bool, where: str
@@ -320,11 +347,12 @@ class DepthRules(Frozen):
 
 
 class Pixels(Frozen):
-    """The valid pixels of an image: true depths, predictions, and what happens to these."""
+    """The valid pixels of an image: true depths, predictions, what happens to these, and to those of the whole map."""
 
     g: Array
     x: Array
     change: Change
+    of_map: Change
 
     def row(self, thresholds: Array) -> ImageRow:
         """What is summed over them."""
@@ -347,7 +375,7 @@ class Pixels(Frozen):
     def band(self, low: float, high: float) -> Pixels:
         """Those whose true depth is from `low` to below `high`."""
         inside = (self.g >= low) & (self.g < high)
-        return Pixels(self.g[inside], self.x[inside], self.change)
+        return replace(self, g=self.g[inside], x=self.x[inside])
 
     @property
     def depth(self) -> Array:
@@ -372,11 +400,16 @@ def rules_of(options: Options) -> DepthRules:
         )
     if factor is not None and align != "none":
         raise Conflict("option scale_by replaces a fit, and align is set", remedy="Leave one of them out.")
-    floor = chosen.of("disparity_floor")
+    refuse_unused(options, align, str(chosen.of("align_in")), str(chosen.of("resize")))
+    floor, size, least = chosen.of("disparity_floor"), chosen.of("align_size"), float(chosen.of("min_pixels"))
+    for name, value, lowest in (("align_size", 1 if size is None else size, 1), ("min_pixels", least, 0)):
+        if value < lowest or value % 1:
+            raise InvalidSetting(f"option {name}: {value:g}", remedy=f"Give a whole number from {lowest} on.")
     if floor is None:
         floor = 1.0 / high if chosen.name == "midas" and math.isfinite(high) else 1e-3
     return DepthRules(
         preset=chosen.name,
+        changed=", ".join(chosen.changed()),
         low=low,
         high=high,
         closed=chosen.of("bounds") == "closed",
@@ -388,13 +421,27 @@ def rules_of(options: Options) -> DepthRules:
         align_in=str(chosen.of("align_in")),
         align_per=per,
         positive=chosen.of("align_fit") == "positive",
-        align_size=int(chosen.of("align_size") or 0),
+        align_size=int(size or 0),
         scale_by=float(factor or 1.0),
         floor=float(floor),
         resize=str(chosen.of("resize")),
         resize_in=str(chosen.of("resize_in")),
-        least=int(chosen.of("min_pixels")),
+        least=int(least),
     )
+
+
+def refuse_unused(options: Options, align: str, align_in: str, resize: str) -> None:
+    """Raise for options that are given and have no effect."""
+    unused = {
+        "align_in": (align == "none", "align"),
+        "align_size": (align == "none", "align"),
+        "align_fit": (align == "none" or align_in != "disparity", "align and align_in=disparity"),
+        "disparity_floor": (align == "none" or align_in != "disparity", "align and align_in=disparity"),
+        "resize_in": (resize == "off", "resize"),
+    }
+    for name, (useless, needed) in unused.items():
+        if useless and name in options.values:
+            raise Conflict(f"option {name} has no effect", remedy=f"Set {needed} too, or leave {name} out.")
 
 
 def readings(options: Options) -> tuple[Reading, Reading]:

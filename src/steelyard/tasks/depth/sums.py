@@ -184,7 +184,7 @@ class ImageFigure(_OfPart, Sum):
 
     def measure(self, pairs: DepthPairs, cache: SharedCache) -> SumBlock:
         values = self.values(scan(pairs, cache), asked_of(cache.statistics).thresholds)
-        return SumBlock(by_unit(pairs, np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)))
+        return SumBlock(by_unit(pairs, np.stack([np.where(np.isnan(values), 0.0, values), ~np.isnan(values)], axis=1)))
 
     def values(self, results: list[ImageResult], thresholds: tuple[float, ...]) -> Floats:
         """The figure of each image; nan where it has none."""

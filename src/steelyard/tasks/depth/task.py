@@ -38,8 +38,8 @@ _OF_PRESET = {
 
 def defaults_for(metadata: Metadata) -> tuple[str, ...]:
     """The metrics of the preset; the spread of scales where predictions are aligned."""
-    own = _OF_PRESET.get(str(metadata.flags.get("preset")), DEFAULTS)
-    return own if metadata.flags.get("align") in (None, "none") else (*own, "scale_spread")
+    own = _OF_PRESET.get(metadata.flags["preset"], DEFAULTS)
+    return own if metadata.flags["align"] == "none" else (*own, "scale_spread")
 
 
 TASK = Task(

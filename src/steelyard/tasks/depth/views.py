@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -74,7 +73,7 @@ def legend() -> list[list[str]]:
 def panels(pairs: DepthPairs, pair: int, most: int) -> tuple[tuple[str, str, str], tuple[int, int]]:
     """Truth, prediction and error of an image as pictures, and its height and width."""
     _, pixels, (truth, prediction, mask) = pairs.measure(pair, np.zeros(0))
-    predicted = pixels.change.apply(prediction) if len(pixels.x) == len(pixels.g) else prediction
+    predicted = pixels.of_map.apply(prediction)
     valid = pairs.rules.valid(truth, mask, pairs.place(pair, 0))
     some = truth[valid] if valid.any() else np.ones(1)
     ends = (float(some.min()), max(float(some.max()), float(some.min()) * 1.01))
@@ -250,7 +249,7 @@ def explain(pairs: DepthPairs, names: Any) -> tuple[Explanation, ...]:
 
 def _numbers(pairs: DepthPairs, metrics: Mapping[str, Metric] = _METRICS, **changes: Any) -> dict[str, float]:
     """The numbers under changed rules."""
-    changed = replace(pairs, rules=replace(pairs.rules, **changes)) if changes else pairs
+    changed = pairs.with_rules(**changes) if changes else pairs
     needs: dict[Any, None] = {statistic: None for metric in metrics.values() for statistic in metric.requirements()}
     totals = State.of(changed, needs).totals(POINT)
     return {name: float(totals.of(metric)[0]) for name, metric in metrics.items()}
