@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
+import threading
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,6 +19,13 @@ from steelyard.core.opening import open_archive, open_regular
 Array = NDArray[Any]
 _WHOLE = "Is the file whole?"
 _ENDING = ".npy"
+_MOST_HEADER = 10_000  # bytes, as in NumPy
+# The header that NumPy writes for an array of numbers.
+_PLAIN = re.compile(
+    rb"\{'descr': '([<>=|]?[a-zA-Z][0-9]*)', 'fortran_order': (True|False), 'shape': \(((?:[0-9]+, ?)*[0-9]*)\), *\}\s*"
+)
+# NumPy parses headers with `ast`, whose count of nested calls is shared by threads in Python 3.11: parallel calls fail.
+_PARSING = threading.Lock()
 
 
 def array_names(path: str) -> list[str]:
@@ -103,19 +112,37 @@ def array_of_bytes(data: bytes, where: str) -> Array:
 
 
 def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    from numpy.lib import format as npy  # few maps are arrays
-
     try:
-        version = npy.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
-        shape, fortran, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
+        shape, fortran, dtype = _parse_header(file)
     except Exception as error:  # NumPy's parser raises what Python's does
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise InvalidFile(f"cannot be read: {reason}", where=where, remedy=_WHOLE) from None
     if dtype.hasobject:
         raise InvalidFile("cannot be read: it holds pickled objects", where=where, remedy="Save an array of numbers.")
     return shape, fortran, dtype
+
+
+def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type; the file stands behind the header."""
+    start = file.read(8)
+    if len(start) < 8 or start[:6] != b"\x93NUMPY":
+        raise ValueError("it does not start as a .npy file does")
+    version = start[6], start[7]
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+    size = file.read(2 if version == (1, 0) else 4)
+    header = file.read(min(int.from_bytes(size, "little"), _MOST_HEADER + 1))
+    if len(header) < int.from_bytes(size, "little"):
+        raise ValueError("its header is not whole" if len(header) <= _MOST_HEADER else "its header is too long")
+    plain = _PLAIN.fullmatch(header)
+    if plain:
+        shape = tuple(int(axis) for axis in plain[3].replace(b" ", b"").split(b",") if axis)
+        return shape, plain[2] == b"True", np.dtype(plain[1].decode())
+    from numpy.lib import format as npy  # headers that other programs wrote
+
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    with _PARSING:
+        return read(io.BytesIO(size + header))
 
 
 def _check(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, where: str) -> None:

@@ -10,7 +10,6 @@ Conventions
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from dataclasses import field
@@ -40,7 +39,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, as_object, weight_column
 from steelyard.core.task import Policy
-from steelyard.maps.arrays import numpy_file
+from steelyard.maps.arrays import array_of_bytes, numpy_file
 from steelyard.maps.load import INSIDE, load_map
 from steelyard.maps.png import PngFile, png_file
 
@@ -424,13 +423,7 @@ def _place(records: Records, row: int, column: str) -> str:
 def open_scores(value: str | bytes, where: str) -> Array:
     """A map of scores from a file or from an array's bytes: height × width, all finite."""
     if isinstance(value, bytes):
-        from numpy.lib import format as npy
-
-        file = io.BytesIO(value)
-        npy.read_magic(file)
-        shape, fortran, dtype = npy.read_array_header_1_0(file)
-        grid: Array = np.frombuffer(value, dtype, offset=file.tell()).reshape(shape, order="F" if fortran else "C")
-        return as_scores(grid, where)
+        return as_scores(array_of_bytes(value, where), where)
     path, _, inside = value.partition(INSIDE)
     ending = os.path.splitext(path)[1].lower()
     if ending in (".npy", ".npz"):
