@@ -22,6 +22,7 @@ from steelyard.io.once import of_truth
 
 READERS = {
     "rows": "steelyard.io.rows",
+    "labels": "steelyard.tasks.labels.reader",
     "rankings": "steelyard.tasks.rankings.reader",
     "boxes": "steelyard.tasks.boxes.reader",
     "masks": "steelyard.tasks.boxes.reader",
@@ -44,7 +45,7 @@ READERS = {
 }
 
 WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream
-OF_ROWS = ("rows", "answers", "nutrients")  # those that read tables in which a row is what is scored
+OF_ROWS = ("rows", "labels", "answers", "nutrients")  # those that read tables in which a row is what is scored
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:

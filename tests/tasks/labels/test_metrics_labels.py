@@ -38,8 +38,8 @@ def test_examples() -> None:
     alone = (
         "accuracy", "balanced_accuracy", "mcc", "kappa", "hamming", "exact_match", "precision", "recall", "f1", "fbeta",
         "jaccard", "specificity", "fpr", "fnr", "npv", "fdr", "ap", "roc_auc", "best_f1", "best_threshold", "log_loss",
-        "brier", "ece", "rms_ce", "mce", "classwise_ece", "eer", "min_dcf", "dprime", "best_accuracy", "oscr",
-        "id_accuracy", "aurc", "e_aurc", "augrc",
+        "brier", "ece", "rms_ce", "mce", "classwise_ece", "eer", "min_dcf", "dprime", "best_accuracy",
+        "fold_accuracy", "oscr", "id_accuracy", "aurc", "e_aurc", "augrc",
     )  # fmt: skip
     wrapped = {name: [f"{name}(f1)"] for name in ("macro", "micro", "weighted", "per_class")}
     others = {"ovo": ["ovo(roc_auc)"], "aupr": ["aupr(positive=yes)"], "fpr_at_tpr": ["fpr_at_tpr@95(positive=yes)"]}

@@ -264,3 +264,18 @@ def test_eer_of_swapped_kinds_and_negated_scores_is_the_same(seed: int) -> None:
 def test_tar_rises_with_the_far(rule: str) -> None:
     values = scores(drawn(7), *(f"tar@{far}(rule={rule})" for far in (0.01, 0.05, 0.1, 0.3, 0.5, 0.9)))
     assert values == sorted(values)
+
+
+def test_each_source_is_scored_against_all_rows_in_distribution() -> None:
+    truth = {"label": ["a", "b", "a", "x", "x", "x"], "source": ["", "", "", "near", "far", "near"]}
+    predictions = {"score": [0.9, 0.5, 0.3, 0.6, 0.1, 0.4]}
+    options = {"ood": "x", "higher": "id"}
+    settings: dict[str, Any] = {"by": "source", "options": options, "confidence": None}
+    report = sy.evaluate("labels", truth, predictions, ["roc_auc", "fpr@95(positive=id)"], **settings)
+    specs = "roc_auc", "fpr@95(positive=id)"
+    values = {source: [part[spec].value for spec in specs] for source, part in report.slices["source"].items()}
+    for source in ("near", "far"):
+        rows = [i for i in range(6) if truth["source"][i] in ("", source)]
+        sides = [{name: [column[i] for i in rows] for name, column in side.items()} for side in (truth, predictions)]
+        assert values[source] == scores((sides[0], sides[1]), "roc_auc", "fpr@95(positive=id)", options=options)
+    assert list(values) == ["far", "near"]

@@ -37,19 +37,26 @@ from steelyard.core.errors import (
 )
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
-from steelyard.core.options import Option, Options
+from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Countable, Coverage, no_slice_column
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import Records
 from steelyard.core.task import Policy
+from steelyard.io.dialect import note
 from steelyard.tasks.labels.preparation import (
     IMAGES,
+    KNOWN,
+    UNKNOWN,
     DeclaredRecords,
+    joined_by_images,
+    known_people,
     label_texts,
     people_columns,
     prepare,
     prepare_people,
+    with_stated_pairs,
 )
 from steelyard.tasks.labels.statistics import Confusion
+from steelyard.tasks.labels.vectors import AllPairs
 
 SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up to 1
 MOST_IN_A_TABLE = 4096  # classes x classes that are counted in one table
@@ -331,80 +338,6 @@ def count_integers(truth: Array, predicted: Array) -> Counted | None:
     return Counted(tuple(str(low + int(i)) for i in present), table)
 
 
-_LABEL = Column("label", "label", required=False, many="flag", meaning="the class: text or an integer")
-_LABELS = Column("labels", "labels", required=False, meaning="several classes: a list, or texts between |")
-
-TRUTH = Schema(
-    key=("id",),
-    columns=(
-        Column("id", "id", required=False, meaning="the row; without it sides are joined by position"),
-        _LABEL,
-        _LABELS,
-        Column("group", "id", required=False, meaning="the unit, where rows belong together"),
-        Column(
-            "weight",
-            "number",
-            required=False,
-            flags=True,
-            minimum=0,
-            aliases=("sample_weight",),
-            meaning="the weight of the row, also called sample_weight",
-        ),
-    ),
-)
-PREDICTION = Schema(
-    key=("id",),
-    columns=(
-        Column("id", "id", required=False, meaning="as in the truth"),
-        replace(_LABEL, beside="prediction"),
-        replace(_LABELS, beside="predictions"),
-        Column(
-            "score",
-            "number",
-            required=False,
-            many="number",
-            flags=True,
-            meaning="of the positive class, or score:CLASS",
-            beside="score",
-        ),
-        Column(
-            "probability",
-            "number",
-            required=False,
-            minimum=0,
-            maximum=1,
-            many="number",
-            flags=True,
-            meaning="of the positive class, or probability:CLASS",
-            beside="probability",
-        ),
-        Column(
-            "confidence", "number", required=False, meaning="how sure the label is, for rejection", beside="confidence"
-        ),
-    ),
-)
-
-
-OPTIONS = (
-    Option(
-        "classes", "ids", "Classes in order, as a file with one per line; any other label is an error.",
-        sides=False, column="label", metavar="FILE",
-    ),
-    Option(
-        "ood", "text", "The label of rows that are out of distribution; all others are in it.",
-        sides=False, metavar="LABEL",
-    ),
-    Option(
-        "higher", "choice", "Which rows score higher: id or ood. Needed to score what is out of distribution.",
-        choices=("id", "ood"), sides=False,
-    ),
-    Option(
-        "people", "text", "Two columns of the truth with the person of each side of a pair: people are the units.",
-        sides=False, metavar="COLUMN,COLUMN",
-    ),
-)  # fmt: skip
-
-
 class CountedRecords(Records):
     """Labels of which the pairs were counted where they were made: rows stand in the order of the counts."""
 
@@ -490,8 +423,29 @@ class LabelPairs(Frozen, Countable):
         """The second unit of each pair, where pairs have two."""
         return None if self.people is None else self._owners[2][self.rows]
 
+    @cached_property
+    def _by_source(self) -> tuple[Array, Array] | None:
+        """Pairs and sources of what is out of distribution; one in distribution stands there for every source.
+
+        None where no rows are declared out of distribution, or none has a source.
+        """
+        values = self.truth.find("source")
+        if values is None or self.declared != (KNOWN, UNKNOWN) or not isinstance(self.truth, DeclaredRecords):
+            return None
+        source, unknown = label_texts(values[self.rows]), self.coded_labels.truth == 1
+        names, code = np.unique(source[unknown], return_inverse=True)
+        times = np.where(unknown, 1, len(names))
+        pair = np.repeat(np.arange(len(times)), times)
+        place = np.arange(len(pair)) - np.repeat(np.cumsum(times) - times, times)
+        own = np.zeros(len(times), dtype=np.int64)
+        own[unknown] = code
+        return pair, names[np.where(unknown[pair], own[pair], place)]
+
     def slice_values(self, name: str) -> tuple[Array, Array]:
-        """A column of the truth, or else of the predictions, one value per pair."""
+        """A column of the truth, or else of the predictions, one value per pair; of `source` see `_by_source`."""
+        if name == "source" and self._by_source is not None:
+            pair, source = self._by_source
+            return source, self.owned_pairs[1][pair]
         for records, rows in ((self.truth, self.rows), (self.prediction, self.prediction_rows)):
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
@@ -499,7 +453,11 @@ class LabelPairs(Frozen, Countable):
         raise no_slice_column(self.truth, name)
 
     def select(self, keep: Array) -> LabelPairs:
-        """The pairs that a mask keeps. All units and all classes stay."""
+        """The pairs that a mask keeps, or those of the sources that it keeps. All units and all classes stay."""
+        if len(keep) != len(self) and self._by_source is not None:
+            chosen = np.zeros(len(self), dtype=bool)
+            chosen[self._by_source[0][keep]] = True
+            keep = chosen
         part = replace(
             self, truth_row=self.rows[keep], prediction_row=self.prediction_rows[keep], declared=self.classes
         )
@@ -642,9 +600,12 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     """Join by id, or by position where neither side has one; then check what the labels and scores are."""
     if isinstance(truth, CountedRecords):
         return _counted_pairs(truth, prediction, policy)
-    people = people_columns(options)
+    if isinstance(truth, AllPairs):
+        return _every_pair(truth, prediction, policy)
+    people = people_columns(options) or known_people(truth)
     if people is not None:
         truth, prediction = prepare_people(truth, prediction, people)
+    truth, prediction = joined_by_images(with_stated_pairs(truth), prediction, options.of("pairing") == "ordered")
     truth, prediction = prepare(truth, prediction, options)
     _require_labels(truth, prediction)
     if "id" in truth or "id" in prediction:
@@ -671,6 +632,14 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     return pairs
 
 
+def _every_pair(truth: AllPairs, prediction: Records, policy: Policy) -> LabelPairs:
+    """All pairs of images, with the people and the codes of the labels that are known."""
+    pairs = replace(_by_position(truth, prediction, policy), people=("person", "person"), declared=("0", "1"))
+    pairs.__dict__["_owners"] = truth.people, *truth.owners
+    pairs.__dict__["coded_labels"] = Coded(("0", "1"), truth["label"], None)
+    return pairs
+
+
 def _with_people(pairs: LabelPairs, people: tuple[str, str]) -> LabelPairs:
     """Pairs whose units are people; a picture that is paired with itself is left out."""
     pairs = replace(pairs, people=people)
@@ -678,7 +647,10 @@ def _with_people(pairs: LabelPairs, people: tuple[str, str]) -> LabelPairs:
     if images[0] is None or images[1] is None:
         return pairs
     itself = np.asarray(label_texts(images[0]) == label_texts(images[1]))[pairs.rows]
-    return pairs.select(~itself) if itself.any() else pairs
+    if not itself.any():
+        return pairs
+    note(f"{pairs.truth.source}: {count_text(int(itself.sum()), 'pair', 'are')} of an image with itself, and left out.")
+    return pairs.select(~itself)
 
 
 def _by_position(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:

@@ -84,6 +84,13 @@ class DeclaredRecords(Records):
     classes: tuple[str, ...] = ()
 
 
+PEOPLE = ("person_a", "person_b")
+
+
+class PairRecords(Records):
+    """A list of pairs whose people are known."""
+
+
 def label_texts(labels: Array) -> Array:
     """Labels as texts without blanks around them."""
     return np.array([str(value).strip() for value in labels.tolist()], dtype=object)
@@ -173,6 +180,14 @@ def people_columns(options: Options) -> tuple[str, str] | None:
     return names[0], names[1]
 
 
+def known_people(truth: Records) -> tuple[str, str] | None:
+    """The columns of people without the option: those of a list of pairs, and those that alone say what is genuine."""
+    if isinstance(truth, PairRecords):
+        return PEOPLE
+    states = any(name.partition(":")[0] in ("label", "labels", "same") for name in (*truth.columns, *truth.other))
+    return None if states or any(name not in truth.other for name in PEOPLE) else PEOPLE
+
+
 def prepare_people(truth: Records, prediction: Records, people: tuple[str, str]) -> tuple[Records, Records]:
     """Pairs with the label that their people give, an id from the two sides of a pair, and none of an image alone."""
     sides = []
@@ -206,26 +221,38 @@ def prepare_people(truth: Records, prediction: Records, people: tuple[str, str])
             )
     columns = {**truth.columns, "label": label}
     other = {**truth.other, people[0]: sides[0], people[1]: sides[1]}
-    truth = replace(truth, columns=columns, other=other)
+    return replace(truth, columns=columns, other=other), prediction
+
+
+def joined_by_images(truth: Records, prediction: Records, ordered: bool) -> tuple[Records, Records]:
+    """Both sides with an id of each pair, where neither has one and both name the two images, in either order."""
     if "id" in truth or "id" in prediction:
         return truth, prediction
-    keys = [_pair_keys(records) for records in (truth, prediction)]
+    keys = [_pair_keys(records, ordered) for records in (truth, prediction)]
     if keys[0] is None or keys[1] is None:
         return truth, prediction
     return _with_ids(truth, keys[0]), _with_ids(prediction, keys[1])
+
+
+def with_stated_pairs(truth: Records) -> Records:
+    """Truth with the label that its column `same` gives, where it has no other."""
+    stated = truth.find("same")
+    if stated is None or any(name.partition(":")[0] in ("label", "labels") for name in truth.columns):
+        return truth
+    return replace(truth, columns={**truth.columns, "label": _genuine(truth, stated)})
 
 
 def _with_ids(records: Records, ids: Array) -> Records:
     return replace(records, columns={**records.columns, "id": ids})
 
 
-def _pair_keys(records: Records) -> Array | None:
-    """One text for each pair of images, whichever comes first; None where no columns name them."""
+def _pair_keys(records: Records, ordered: bool) -> Array | None:
+    """One text for each pair of images, whichever comes first unless `ordered`; None where no columns name them."""
     first, second = (records.find(name) for name in IMAGES)
     if first is None or second is None:
         return None
     pairs = zip(label_texts(first).tolist(), label_texts(second).tolist(), strict=True)
-    return np.array([f"{a} | {b}" if a <= b else f"{b} | {a}" for a, b in pairs], dtype=object)
+    return np.array([f"{a} | {b}" if ordered or a <= b else f"{b} | {a}" for a, b in pairs], dtype=object)
 
 
 def _genuine(truth: Records, stated: Array) -> Array:

@@ -14,10 +14,12 @@ from steelyard.tasks.labels.agreement import AGREEMENT
 from steelyard.tasks.labels.averages import AVERAGES
 from steelyard.tasks.labels.calibration import CALIBRATION
 from steelyard.tasks.labels.counts import holds, several
-from steelyard.tasks.labels.data import OPTIONS, PREDICTION, TRUTH, join
+from steelyard.tasks.labels.data import join
+from steelyard.tasks.labels.folds import FoldAccuracy
 from steelyard.tasks.labels.hard import HARD
 from steelyard.tasks.labels.ranked import RANKED
 from steelyard.tasks.labels.rejection import REJECTION
+from steelyard.tasks.labels.schema import OPTIONS, PREDICTION, TRUTH
 from steelyard.tasks.labels.unknowns import UNKNOWNS
 from steelyard.tasks.labels.verification import VERIFICATION
 
@@ -28,7 +30,7 @@ SPELLINGS = {
     "cohen_kappa_score": "kappa", "cohen_kappa": "kappa", "f1_score": "f1", "precision_score": "precision",
     "recall_score": "recall", "jaccard_score": "jaccard", "fbeta_score": "fbeta", "roc_auc_score": "roc_auc",
     "auroc": "roc_auc", "average_precision_score": "ap", "average_precision": "ap", "brier_score_loss": "brier",
-    "fpr@": "fpr_at_tpr", "fpr95": "fpr_at_tpr@95",
+    "lfw_accuracy": "fold_accuracy", "fpr@": "fpr_at_tpr", "fpr95": "fpr_at_tpr@95",
     "top_k_accuracy_score": "topk", "map": "macro(ap)", "mean_average_precision": "macro(ap)",
     **{spelling: f"{average}({name})" for name in ("f1", "precision", "recall", "jaccard") for average in AVERAGE_NAMES
        for spelling in (f"{name}_{average}", f"{average}_{name}", f"{average}_average_{name}")},
@@ -110,10 +112,11 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    metrics=(*AGREEMENT, *HARD, *AVERAGES, *RANKED, *CALIBRATION, *VERIFICATION, *UNKNOWNS, *REJECTION),
+    metrics=(*AGREEMENT, *HARD, *AVERAGES, *RANKED, *CALIBRATION, *VERIFICATION, FoldAccuracy, *UNKNOWNS, *REJECTION),
     defaults=("accuracy", *_AVERAGED, "balanced_accuracy", "mcc", "kappa"),
     defaults_for=defaults_for,
     options=OPTIONS,
+    reader="labels",
     views="steelyard.tasks.labels.views",
     checks="steelyard.tasks.labels.checks",
     device="steelyard.tasks.labels.device",

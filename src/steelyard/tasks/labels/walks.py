@@ -48,10 +48,10 @@ class Scores(Ranking):
         if self.of == "one":
             place = positive_place(pairs) if self.label is None else rows.place(self.label)
             meant = rows.ranked_by and (self.label is not None or place >= 0)
-            return _block("", [_by_class(rows, place, cache)] if meant else [], 1)
+            return _block("", [class_ranking(rows, place, cache)] if meant else [], 1)
         if not rows.ranked_by or (self.of == "pairs" and rows.several):
             return _block("class", [], rows.classes)
-        groups = [_by_class(rows, place, cache) for place in range(rows.classes)]
+        groups = [class_ranking(rows, place, cache) for place in range(rows.classes)]
         if self.of == "pairs":
             groups = [{**group, "code": rows.truth[group["row"]]} for group in groups]
         return _block("class", groups, rows.classes)
@@ -65,7 +65,7 @@ def positive_place(pairs: Any) -> int:
     return len(pairs.classes) - 1 if not pairs.several and 0 < len(pairs.classes) <= 2 else -1
 
 
-def _by_class(rows: LabelRows, place: int, cache: SharedCache) -> Columns:
+def class_ranking(rows: LabelRows, place: int, cache: SharedCache) -> Columns:
     """The ranking by the score of one class."""
     return cache.once(
         ("ranking", place),
