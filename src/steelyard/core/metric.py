@@ -96,6 +96,7 @@ class Metric(Frozen, ABC):
     resampling: ClassVar[str] = (
         ""  # "linear" (value plus influences), "approximate" (those of a like value), or "halves"
     )
+    among_units: ClassVar[bool] = False  # whether a unit's own value depends on the other units, and is not its alone
     of_pairs: ClassVar[bool] = False  # whether pairs of units count: a twin is one, so a weight of 2 is not two units
     members: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # of its `family`: names by setting and value
 

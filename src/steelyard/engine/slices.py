@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import TooLarge
+from steelyard.core.errors import TooLarge, Unsupported
 from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array, Paired
 from steelyard.core.rows import RowsBlock
@@ -119,6 +119,13 @@ def _split(pairs: Any, by: Sequence[str], task: Task | None) -> _Split:
     for name in by:
         if task is not None and in_file(name) is not None and pairs.truth.find(name) is None:
             columns.append((values_beside(task, pairs.units.tolist(), name, "by"), True))
+            continue
+        repeated = pairs.slice_rows(name) if hasattr(pairs, "slice_rows") else None
+        if repeated is not None:
+            if any(not of_units for _, of_units in columns):
+                raise Unsupported(f"slices by '{', '.join(by)}' cannot be crossed", remedy="Slice by one at a time.")
+            owner = repeated[1]
+            columns.append((repeated[0], False))
             continue
         of_units = pairs.unit_values(name) if hasattr(pairs, "unit_values") else None
         if of_units is not None:

@@ -24,7 +24,7 @@ from steelyard.align.gather import FirstSeen, Gathered, SeenUnits
 from steelyard.align.unit_digest import digest_text
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
-from steelyard.core.errors import DuplicateKey, Incompatible, InputError, first_few
+from steelyard.core.errors import DuplicateKey, Incompatible, InputError, Unsupported, first_few
 from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -76,6 +76,12 @@ class PartialState(Frozen):
         state: State,
     ) -> PartialState:  # fmt: skip
         """What some metrics need of gathered rows. `pairs` and `state` are the rows joined and measured."""
+        whole = [name for by in request.by for name in by if name in getattr(pairs, "whole_slices", ())]
+        if whole:
+            raise Unsupported(
+                f"slices by '{whole[0]}' of task '{task.name}' need all data at once, not parts of them",
+                remedy="Evaluate all data together for these slices.",
+            )
         return PartialState(
             task=task.name,
             specs=tuple(map(str, metrics)),

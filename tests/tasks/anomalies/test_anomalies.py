@@ -20,8 +20,8 @@ from support.paths import TESTS
 from support.refusal import refuses
 
 import steelyard as sy
-from steelyard.tasks.anomalies import statistics
-from steelyard.tasks.anomalies.data import open_scores
+from steelyard.tasks.anomalies import pixels, statistics
+from steelyard.tasks.anomalies.data import open_channels, open_scores
 
 GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "anomalies.json").read_text(encoding="utf-8"))
 CASES = GOLDENS["cases"]
@@ -108,23 +108,43 @@ def test_aupimo_as_anomalib_with_many_thresholds() -> None:
         ]
         finest = max(part["anomalib"], key=lambda row: row["num_thresholds"])
         assert values(*data, copied) == [approx(finest["mean"], 1e-12)]
+        units = sy.evaluate("anomalies", *data, [spec, copied], confidence=None).units().values
+        for key, row in ((spec, exact["limit_of_many_thresholds"]), (copied, finest["aupimo"])):
+            assert units[key].tolist() == [approx(value, 1e-12) for value in row]
 
 
-def write_loco(folder: Path) -> Path:
+def test_images_that_are_better_by_aupimo_are_counted() -> None:
+    """Model B finds one of two defects, which A misses; both miss the other: better on 1, equal on 1, no good image."""
+    mask = np.zeros((4, 4), dtype=np.uint8)
+    mask[1:3, 1:3] = 1
+    truth = {"image": ["a", "b", "g", "h"], "mask": [mask, mask, 0 * mask, 0 * mask]}
+    low, found = np.linspace(0.1, 0.2, 16).reshape(4, 4), np.where(mask, 1.0, 0.1)
+    first = {"image": truth["image"], "map": [0 * low, 0 * low, low, low]}
+    second = {"image": truth["image"], "map": [found, 0 * low, low, low]}
+    spec = "aupimo(low=0.1, high=0.5)"
+    units = sy.evaluate("anomalies", truth, second, [spec], confidence=None).units().values[spec]
+    assert units.tolist() == [approx(1, 1e-14), 0.0, approx(None, 0), approx(None, 0)]
+    comparison = sy.compare("anomalies", truth, first, second, metrics=[spec], draws=100, superiority=True)
+    better = comparison.differences[spec].superiority
+    assert (better.better, better.worse, better.ties, better.excluded) == (1, 0, 1, 2)
+
+
+def write_loco(folder: Path, one_group: bool = False) -> Path:
     """The golden's images in MVTec LOCO's folders, its maps as float32 TIFF files beside them."""
     loco, place = GOLDENS["loco"], folder / "pushpins"
     place.mkdir()
     (place / "defects_config.json").write_text(json.dumps(loco["defects_config"]), encoding="utf-8")
     for number, image in enumerate(loco["images"]):
         grid = np.array(image["map"], dtype=np.float64) / GOLDENS["scale"]
-        path = place / "test" / image["type"] / f"{number:03d}.png"
+        kind = "defects" if one_group and image["type"] != "good" else image["type"]
+        path = place / "test" / kind / f"{number:03d}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.zeros(grid.shape, dtype=np.uint8)).save(path)
-        target = folder / "maps" / "pushpins" / "test" / image["type"] / f"{number:03d}.tiff"
+        target = folder / "maps" / "pushpins" / "test" / kind / f"{number:03d}.tiff"
         target.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(grid.astype(np.float32)).save(target)
         for place_of, channel in enumerate(image["channels"]):
-            masks = place / "ground_truth" / image["type"] / f"{number:03d}"
+            masks = place / "ground_truth" / kind / f"{number:03d}"
             masks.mkdir(parents=True, exist_ok=True)
             Image.fromarray(np.array(channel, dtype=np.uint8)).save(masks / f"{place_of:03d}.png")
     return place
@@ -137,30 +157,32 @@ def test_spro_as_the_loco_script(tmp_path: Path) -> None:
     limits = expected["all"]["auc_spro_exact"]
     specs = [f"auspro@{limit}" for limit in limits]
     groups = ("logical_anomalies", "structural_anomalies")
-    report = sy.evaluate("anomalies", truth, maps, [*specs, "image_auroc"], confidence=None, by="defect")
+    report = sy.evaluate("anomalies", truth, maps, [*specs, "image_auroc"], confidence=None, by="type")
     for limit, spec in zip(limits, specs, strict=True):
         both = [expected[group]["auc_spro_exact"][limit] for group in groups]
         assert report[spec].value == approx(sum(both) / 2, 1e-12)
     assert report["image_auroc"].value == expected["image_auroc"]
-    for group in groups:  # an image of one group alone, with the good ones
-        part = sy.evaluate("anomalies", *only_group(truth, maps, group, tmp_path), specs, confidence=None)
+    assert set(report.slices["type"]) == set(groups)
+    for group in groups:
+        part = report.slices["type"][group]
         for limit, spec in zip(limits, specs, strict=True):
             assert part[spec].value == approx(expected[group]["auc_spro_exact"][limit], 1e-12)
             assert part[spec].value == approx(expected[group]["auc_spro_script"][limit], 1e-12)
 
 
-def only_group(truth: Path, maps: Path, group: str, folder: Path) -> tuple[Path, Path]:
-    """The same data without the other group."""
-    import shutil
-
-    targets = (folder / group / "truth", folder / group / "maps")
-    for source, target in zip((truth, maps), targets, strict=True):
-        shutil.copytree(source, target)
-        for kind in ("test", "ground_truth"):
-            for other in ("logical_anomalies", "structural_anomalies"):
-                if other != group:
-                    shutil.rmtree(target / kind / other, ignore_errors=True)
-    return targets
+def test_spro_of_all_defects_in_one_group(tmp_path: Path) -> None:
+    """Without folders of logical and structural defects the value is that of all images, and areas saturate alike."""
+    write_loco(tmp_path, one_group=True)
+    expected = GOLDENS["loco"]["reference"]["all"]["auc_spro_exact"]
+    specs = [f"auspro@{limit}" for limit in expected]
+    truth, maps = tmp_path / "pushpins", tmp_path / "maps" / "pushpins"
+    assert values(truth, maps, *specs) == [approx(value, 1e-12) for value in expected.values()]
+    for number, areas in enumerate(GOLDENS["loco"]["reference"]["saturation_areas"]):
+        masks = truth / "ground_truth" / "defects" / f"{number:03d}"
+        if areas:
+            assert [part.saturation for part in open_channels(os.path.join(masks, ""))[1]] == areas
+        else:
+            assert not masks.exists()
 
 
 def test_image_auroc_of_ties_is_the_right_one() -> None:
@@ -291,6 +313,31 @@ def test_slices_by_defect_hold_all_good_images() -> None:
     }
 
 
+def test_slices_by_the_size_of_regions_leave_other_regions_out() -> None:
+    """Regions of 1, 4 and 9 pixels in two images: each size is a slice, in which the other regions count neither way."""
+    both, one = np.zeros((8, 8), dtype=np.uint8), np.zeros((8, 8), dtype=np.uint8)
+    both[0, 0] = both[3:5, 3:5] = 1
+    one[4:7, 4:7] = 1
+    grid = np.full((8, 8), 0.5)
+    first = np.where(both, 0.9, 0.1)
+    first[0, 0] = 0.05  # the small region lies below everything
+    truth = {"image": ["a", "b", "g"], "mask": [both, one, 0 * one], "defect": ["x", "x", "good"]}
+    predictions = {"image": truth["image"], "map": [first, grid, np.where(grid, 0.2, 0)]}
+    specs = ["pixel_auroc", "aupro@0.5", "image_auroc"]
+    report = sy.evaluate("anomalies", truth, predictions, specs, confidence=None, by="region_size")
+    found = {
+        name: [part[spec].value for spec in specs] + [part[specs[0]].units]
+        for name, part in report.slices["region_size"].items()
+    }
+    rate = 55 / (55 + 64)  # of image b all pixels have one score, of the good image all lie below it
+    auroc, aupro = 1 - rate / 2, (0.5 - rate / 2) / 0.5
+    assert found == {
+        "1 small (up to 1 px)": [0.0, 0.0, 1.0, 2],
+        "2 medium (up to 4 px)": [1.0, 1.0, 1.0, 2],
+        "3 large (up to 9 px)": [approx(auroc, 1e-12), approx(aupro, 1e-12), 1.0, 2],
+    }
+
+
 def test_mvtec_folders_with_maps_of_every_format(tmp_path: Path) -> None:
     """Two objects; maps as TIFF, .npy, .npz and PNG give the same numbers as arrays do."""
     case = CASES["drawn"]
@@ -379,7 +426,7 @@ def test_draws_in_bins_stay_near_the_exact_ones(monkeypatch: pytest.MonkeyPatch)
 
     binned = report()
     assert any("1,024 bins" in note for note in binned["aupro@0.3"].notes)
-    monkeypatch.setattr(statistics, "EXACT", 10**6)
+    monkeypatch.setattr(pixels, "EXACT", 10**6)
     exact = report()
     for spec in specs:
         assert binned[spec].value == exact[spec].value
@@ -588,3 +635,17 @@ def test_specks_are_noticed() -> None:
     assert "specks" not in [each.code for each in findings(larger).findings]
     small = mask[:150, :150]  # 22,500 pixels, of which a speck would have less than 2.25
     assert "specks" not in [each.code for each in findings(small).findings]
+
+
+def test_slices_that_need_all_images_are_refused_in_parts() -> None:
+    """The thirds of region areas, and the good images of each kind of defect, are those of all images."""
+    case = CASES["drawn"]
+    truth, predictions = sides(case["maps"], case["masks"])
+    truth["defect"] = ["bent" if np.any(mask) else "good" for mask in case["masks"]]
+    for column in ("defect", "region_size"):
+        part = sy.Accumulator("anomalies", by=[column], confidence=None)
+        part.update(truth, predictions)
+        with refuses("E-unsupported", column):
+            part.compact(["aupro@0.3"])
+    with refuses("E-unsupported", "defect, region_size"):
+        sy.evaluate("anomalies", truth, predictions, ["aupro@0.3"], by=[("defect", "region_size")], confidence=None)

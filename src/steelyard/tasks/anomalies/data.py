@@ -14,7 +14,7 @@ import json
 import os
 from dataclasses import field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -100,6 +100,18 @@ class Part(Frozen):
     defect: str = ""
 
 
+class Chosen(Frozen):
+    """What a slice looks at in an image: kinds of defects, or areas of regions (above a, up to b)."""
+
+    defects: frozenset[str] = frozenset()
+    areas: tuple[tuple[int, int], ...] = ()
+
+    def holds(self, part: Part) -> bool:
+        """Whether a region belongs to the slice."""
+        area = len(part.pixels)
+        return part.defect in self.defects or any(low < area <= high for low, high in self.areas)
+
+
 class Picture:
     """The map and the mask of one image. `ignored` are pixels of defects that a slice leaves out."""
 
@@ -142,8 +154,10 @@ def _four_neighbours(mask: Array) -> tuple[Array, int]:
 class AnomalyPairs(Pairs):
     """Images with their truth and their map; maps are read when they are measured, as many at once as threads.
 
-    `only` names, for a pair, the kinds of defects that a slice looks at; None is all of them.
+    `only` says, for a pair, which regions a slice looks at; None is all of them.
     """
+
+    whole_slices: ClassVar[tuple[str, ...]] = ("defect", "type", "region_size")  # slices that need all images
 
     options: Options = Options()
     only: Array = field(default_factory=lambda: np.zeros(0, dtype=object))
@@ -264,11 +278,16 @@ class AnomalyPairs(Pairs):
         only = self.only[pair] if len(self.only) else None
         if only is None:
             return Picture(scores, mask, channels)
-        chosen = [part for part in channels if part.defect in only]
+        chosen = [part for part in self._parts(mask, channels) if only.holds(part)]
         pixels: Array = np.zeros(mask.shape, dtype=np.uint8)
         for part in chosen:
             pixels.ravel()[part.pixels] = 1
-        return Picture(scores, pixels, chosen, (mask & ~pixels).astype(np.uint8))
+        return Picture(scores, pixels, chosen if channels else [], (mask & ~pixels).astype(np.uint8))
+
+    @staticmethod
+    def _parts(mask: Array, channels: list[Part]) -> list[Part]:
+        """What slices choose from: the defects of a mask, or else its connected regions."""
+        return channels or Picture(mask, mask, []).regions("8")
 
     def _good_size(self, row: int) -> tuple[int, ...] | None:
         """The size of a good image: that of its mask, or where maps are enlarged that of its file or of other masks."""
@@ -334,7 +353,8 @@ class AnomalyPairs(Pairs):
         value = self.truth["map"][int(self.truth_row[pair])] if "map" in self.truth else b""
         if not len(value) or (isinstance(value, str) and value.endswith(os.sep)):
             return np.zeros(0, np.int64)
-        return np.unique(self._raw_mask(value, _place(self.truth, int(self.truth_row[pair]), "map")))
+        grid = self._raw_mask(value, _place(self.truth, int(self.truth_row[pair]), "map"))
+        return np.flatnonzero(np.bincount(grid.ravel())) if grid.dtype == np.uint8 else np.unique(grid)
 
     def defect_names(self, pair: int) -> list[str]:
         """The kinds of defects of a defective pair."""
@@ -343,13 +363,58 @@ class AnomalyPairs(Pairs):
             _, channels = open_channels(value)
             names = sorted({part.defect for part in channels})
             only = self.only[pair] if len(self.only) else None
-            return [name for name in names if only is None or name in only]
+            return [name for name in names if only is None or name in only.defects]
         return [str(self.defects[pair])]
 
     @cached_property
-    def _slice_rows(self) -> tuple[Array, Array]:
-        """Pairs and kinds of defects: a good image stands there for every kind of its object."""
-        named = {pair: self.defect_names(pair) for pair in np.flatnonzero(self.defective).tolist()}
+    def _areas(self) -> list[list[int]]:
+        """The areas of the regions of each pair."""
+        areas: list[list[int]] = []
+        for pair in range(len(self.owner)):
+            mask, channels = self.open_mask(int(self.truth_row[pair])) if self.defective[pair] else (None, [])
+            areas.append([] if mask is None else [len(part.pixels) for part in self._parts(mask, channels)])
+        return areas
+
+    @cached_property
+    def _size_classes(self) -> dict[str, tuple[int, int]]:
+        """Thirds of the regions by their area: the name of each, and the areas above and up to which it holds."""
+        every = sorted(area for areas in self._areas for area in areas)
+        if not every:
+            raise MissingData(
+                "no mask has a region, and the slices are by the size of regions",
+                where=self.truth.source,
+                remedy="Give masks of the defects.",
+            )
+        ends = [every[(len(every) * third + 2) // 3 - 1] for third in (1, 2, 3)]
+        starts = [0, *ends[:2]]
+        words = ("1 small", "2 medium", "3 large")
+        classes = zip(words, starts, ends, strict=True)
+        return {f"{word} (up to {end} px)": (start, end) for word, start, end in classes if start < end}
+
+    def _names(self, column: str, pair: int) -> list[str]:
+        """The slices by a column that a defective pair is in."""
+        if column == "defect":
+            return self.defect_names(pair)
+        if column == "type":
+            return [str(self.groups[pair])]
+        areas = self._areas[pair]
+        return [name for name, (low, high) in self._size_classes.items() if any(low < area <= high for area in areas)]
+
+    def slice_rows(self, column: str) -> tuple[Array, Array] | None:
+        """Slices in which good images stand many times: by defect, group of defects or size of regions; else None.
+
+        Their names, and the unit that each belongs to. A good image is in every slice of its object.
+        """
+        if column not in self.whole_slices or column in self.truth.other:
+            return None
+        there = {"defect": "defect" in self.truth or self._is_loco(), "type": "type" in self.truth, "region_size": True}
+        if not there[column]:
+            raise MissingColumn(
+                f"column '{column}' is missing, which the slices are by",
+                where=self.truth.source,
+                remedy="Add it, or lay images out in folders by kind of defect.",
+            )
+        named = {pair: self._names(column, pair) for pair in np.flatnonzero(self.defective).tolist()}
         kinds: dict[str, dict[str, None]] = {}
         for pair, names in named.items():
             kinds.setdefault(str(self.objects[pair]), {}).update(dict.fromkeys(names))
@@ -358,46 +423,35 @@ class AnomalyPairs(Pairs):
             for pair in range(len(self.owner))
             for name in (named[pair] if pair in named else sorted(kinds.get(str(self.objects[pair]), {"good": None})))
         ]
-        return np.array([pair for pair, _ in rows], dtype=np.int64), as_object([name for _, name in rows])
+        pairs, names = np.array([pair for pair, _ in rows], dtype=np.int64), as_object([name for _, name in rows])
+        self.__dict__["_sliced"] = column, pairs, names
+        return names, self.owner[pairs]
 
-    def unit_values(self, name: str) -> Array | None:
-        """A column to slice by that each image has one value of; None for the kind of defect."""
-        if name == "defect":
-            return None
-        values, owner = super().slice_values(name)
+    def unit_values(self, name: str) -> Array:
+        """A column to slice by that each image has one value of."""
+        values, owner = self.slice_values(name)
         of_units: Array = np.empty(len(self.units), dtype=object)
         of_units[owner] = values
         return of_units
 
-    def slice_values(self, name: str) -> tuple[Array, Array]:
-        """Kinds of defects, each with the good images of its object; or another column."""
-        if name != "defect":
-            return super().slice_values(name)
-        if "defect" not in self.truth and not self._is_loco():
-            raise MissingColumn(
-                "column 'defect' is missing, which the slices are by",
-                where=self.truth.source,
-                remedy="Add it, or lay images out in folders by kind of defect.",
-            )
-        pair, names = self._slice_rows
-        return names, self.owner[pair]
-
     def select(self, keep: Array) -> Self:
-        """The images whose kinds of defects a mask keeps; other defects of these images count neither way."""
-        pair, names = self._slice_rows
-        if len(keep) != len(pair):
+        """The images that a mask keeps, or those of the slices that it keeps; their other defects count neither way."""
+        column, pairs, names = self.__dict__.get("_sliced", ("", self.owner, self.owner))
+        if not column or len(keep) != len(pairs):
             return super().select(keep)
         chosen: dict[int, set[str]] = {}
-        for at, name in zip(pair[keep].tolist(), names[keep].tolist(), strict=True):
-            chosen.setdefault(at, set()).add(name)
+        for pair, name in zip(pairs[keep].tolist(), names[keep].tolist(), strict=True):
+            chosen.setdefault(pair, set()).add(name)
         places = np.array(sorted(chosen), dtype=np.int64)
         mask = np.zeros(len(self.owner), dtype=bool)
         mask[places] = True
         part = super().select(mask)
         only = np.empty(len(places), dtype=object)
-        for i, at in enumerate(places.tolist()):
-            every = set(self.defect_names(at)) if self.defective[at] else chosen[at]
-            only[i] = None if chosen[at] >= every else frozenset(chosen[at])
+        for i, pair in enumerate(places.tolist()):
+            if not self.defective[pair] or chosen[pair] >= set(self._names(column, pair)):
+                continue
+            areas = tuple(self._size_classes[name] for name in sorted(chosen[pair])) if column == "region_size" else ()
+            only[i] = Chosen(frozenset() if areas else frozenset(chosen[pair]), areas)
         object.__setattr__(part, "only", only)
         return part
 

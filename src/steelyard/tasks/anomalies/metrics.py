@@ -16,7 +16,9 @@ from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import RankingReader, Requirement
 from steelyard.core.weights import Floats
-from steelyard.tasks.anomalies.statistics import KNOTS, ImageFigure, ImageScores, PixelFigure, Regions
+from steelyard.tasks.anomalies.pixels import KNOTS
+from steelyard.tasks.anomalies.readers import ImageFigure, PixelFigure
+from steelyard.tasks.anomalies.statistics import ImageScores, Regions
 
 
 def mean_over_objects(values: Floats) -> Floats:
@@ -391,7 +393,7 @@ class Aupimo(PixelMetric):
     Undefined when an object has no defective image, or its good images have fewer pixels than one over the lower bound.
 
     Pros:
-    - A value for each image, at false positive rates that a line can bear.
+    - Each defective image has a value of its own, at false positive rates that a production line can bear.
 
     Cons:
     - Needs many good pixels: a rate of 1e-5 cannot be seen in fewer than 100,000.
@@ -399,6 +401,7 @@ class Aupimo(PixelMetric):
 
     name = "aupimo"
     title = "AUPIMO"
+    among_units = True  # the value of an image is by the rates of the good images
     reference = "anomalib.metrics.AUPIMO"
 
     low: Annotated[float, Between(0, 1, open_low=True)] = 1e-5

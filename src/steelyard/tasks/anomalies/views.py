@@ -30,17 +30,9 @@ from steelyard.maps.raster import indexed_png, thin_grid
 from steelyard.tasks.anomalies import curves
 from steelyard.tasks.anomalies.data import AnomalyPairs, Picture
 from steelyard.tasks.anomalies.metrics import Aupro, ImageAuroc, PixelAp, PixelAuroc, PixelF1Max
-from steelyard.tasks.anomalies.statistics import (
-    ImageScores,
-    PixelFigure,
-    Pixels,
-    Regions,
-    count_sets,
-    image_rows,
-    pixels_of,
-    unpack_set,
-    whole_curve,
-)
+from steelyard.tasks.anomalies.pixels import Pixels, count_sets, pixels_of, unpack_set, whole_curve
+from steelyard.tasks.anomalies.readers import PixelFigure, image_rows
+from steelyard.tasks.anomalies.statistics import ImageScores, Regions
 from steelyard.tasks.shared.tools import find_tools
 
 TOOLS = {"mvtec": "2022", "mvtec3d": "2022", "anomalib": "2.7.0", "torchmetrics": "1.9.0"}
@@ -102,7 +94,7 @@ class ByImage(Frozen):
 def by_image(pixels: Pixels, low: float = 1e-5, high: float = 1e-4) -> ByImage:
     """Mean overlap of the regions, share of normal pixels that are flagged, and AUPIMO of each image."""
     many = len(pixels.there)
-    overlap, false, recall = (np.full(many, np.nan) for _ in range(3))
+    overlap, false = (np.full(many, np.nan) for _ in range(2))
     thresholds = working_thresholds(pixels, WORKING)
     for (name, _), units in pixels.members().items():
         if name not in thresholds:
@@ -111,20 +103,7 @@ def by_image(pixels: Pixels, low: float = 1e-5, high: float = 1e-4) -> ByImage:
         with np.errstate(divide="ignore", invalid="ignore"):
             overlap[units] = np.where(table[:, 4] > 0, table[:, 3] / table[:, 4], np.nan)
             false[units] = np.where(pixels.normal[units] > 0, table[:, 1] / pixels.normal[units], np.nan)
-        good = pixels.good[units] & (pixels.normal[units] > 0)
-        if not good.any() or pixels.normal[units][good].sum() * low < 1:
-            continue
-        share = np.where(good, 1 / np.maximum(pixels.normal[units], 1), 0.0) / good.sum()
-        curve = whole_curve(pixels, units, np.ones(len(units)), share, False)
-        at, above = curve.above[0] + curve.tie[0], curve.above[0]
-        gains = curves.log_gain(at, above, low, high) / float(np.log(high / low))
-        unit, score, count = pixels.union
-        mine = np.isin(unit, units)
-        gain = gains[np.searchsorted(-curve.score, -score[mine])]
-        total = np.bincount(unit[mine], weights=count[mine] * gain, minlength=many)
-        size = np.bincount(unit[mine], weights=count[mine], minlength=many)
-        recall[units] = np.where(size > 0, total / np.maximum(size, 1), np.nan)[units]
-    return ByImage(overlap, false, recall)
+    return ByImage(overlap, false, PixelFigure(Regions(), "aupimo", high, low).image_recalls(pixels))
 
 
 # Tables
@@ -217,10 +196,9 @@ def region_overlaps(pixels: Pixels, thresholds: Mapping[str, float]) -> tuple[Fl
     """The share of each region that scores at least the threshold of its object, and its area."""
     entries, many = pixels.entries, len(pixels.region_unit)
     cut = np.array([thresholds.get(name, np.inf) for name in pixels.objects])
-    hits = entries.overlap * (entries.score >= cut[entries.unit])
+    hits = pixels.overlap * (entries.score >= cut[entries.unit])
     overlap = np.bincount(entries.region, weights=hits, minlength=many)
-    sizes = np.bincount(entries.region, weights=entries.count, minlength=many)
-    return np.asarray(overlap, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    return np.asarray(overlap, dtype=np.float64), np.asarray(pixels.region_size, dtype=np.float64)
 
 
 # Figures
@@ -282,17 +260,17 @@ def score_counts(pixels: Pixels) -> Figure:
     (name, _), units = next(iter(pixels.members().items()))
     ones = np.ones(len(units))
     curve = whole_curve(pixels, units, ones, ones, False)
-    unit, score, count = pixels.union
-    mine = np.isin(unit, units)
+    mine = np.isin(pixels.union.unit, units)
+    score, count = pixels.union.score[mine], pixels.union.count[mine]
     sets = pixels.places[units]
-    low, high = float(score[mine].min()), float(score[mine].max())
+    low, high = float(score.min()), float(score.max())
     low, high = low - 0.25 * (high - low or 1.0), high + 0.05 * (high - low or 1.0)
     edges = np.linspace(low, high, BINS + 1)
     above = count_sets(pixels.data, sets, edges, ones)[0]
     normal = above[:-1] - above[1:]
     normal[0] += float(ones @ pixels.normal[units]) - above[0]
     normal[-1] += above[-1]
-    defective = np.histogram(score[mine], bins=edges, weights=count[mine])[0]
+    defective = np.histogram(score, bins=edges, weights=count)[0]
     middle = (edges[1:] + edges[:-1]) / 2
     marks = [f"best F1 {curves.best_f1(curve)[1][0]:.4g}"]
     marks += [f"FPR {rate:g} {working_thresholds(pixels, rate)[name]:.4g}" for rate in (0.3, 0.05, 0.01)]
@@ -378,8 +356,7 @@ def score_ends(pixels: Pixels) -> dict[str, tuple[float, float]]:
     """One colour scale for each object: from low normal scores to high defective ones."""
     ends = {}
     for (name, _), units in pixels.members().items():
-        mine = np.isin(pixels.union[0], units)
-        score = pixels.union[1][mine]
+        score = pixels.union.score[np.isin(pixels.union.unit, units)]
         if len(score):
             low, high = float(np.quantile(score, 0.02)), float(score.max())
             ends[name] = (low - 0.5 * (high - low), high) if high > low else (low - 0.5, high + 0.5)
@@ -604,8 +581,8 @@ def squashed_values(pairs: AnomalyPairs) -> dict[str, float]:
     assert pixels is not None
     areas, precisions = [], []
     for units in pixels.members().values():
-        mine = np.isin(pixels.union[0], units)
-        score, count = pixels.union[1][mine], pixels.union[2][mine]
+        mine = np.isin(pixels.union.unit, units)
+        score, count = pixels.union.score[mine], pixels.union.count[mine]
         ones = np.ones(len(units))
         curve = whole_curve(pixels, units, ones, ones, False)
         low, high = _ends(pixels, units)
