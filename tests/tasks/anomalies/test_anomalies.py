@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import tempfile
 from pathlib import Path
@@ -419,19 +420,23 @@ def test_draws_in_bins_stay_near_the_exact_ones(monkeypatch: pytest.MonkeyPatch)
     maps = [rng.normal(0.3, 0.1, mask.shape) + 0.12 * mask * rng.uniform(0.4, 1.6) for mask in masks]
     names = [f"i{number:02d}" for number in range(len(maps))]
     truth, predictions = {"image": names, "mask": masks}, {"image": names, "map": maps}
-    specs = ["aupro@0.3", "aupro@0.05", "pixel_auroc", "pixel_ap", "pixel_f1_max", "aupimo(low=0.001, high=0.1)"]
+    areas = ["aupro@0.3", "aupro@0.05", "auspro@0.05"]
+    specs = [*areas, "pixel_auroc", "pixel_ap", "pixel_f1_max", "aupimo(low=0.001, high=0.1)"]
 
     def report() -> Any:
-        return sy.evaluate("anomalies", truth, predictions, specs, draws=200)
+        return sy.evaluate("anomalies", truth, predictions, specs, draws=200, save_draws=True)
 
     binned = report()
-    assert any("1,024 bins" in note for note in binned["aupro@0.3"].notes)
+    bounds = [float(re.search(r"within (\S+) of", " ".join(binned[spec].notes))[1]) for spec in areas]
     monkeypatch.setattr(pixels, "EXACT", 10**6)
     exact = report()
     for spec in specs:
         assert binned[spec].value == exact[spec].value
         for a, b in zip(binned[spec].interval, exact[spec].interval, strict=True):
             assert a == pytest.approx(b, abs=1e-3)
+    for spec, bound in zip(areas, bounds, strict=True):
+        assert 0 < bound < 0.02
+        assert np.nanmax(np.abs(binned[spec].draws - exact[spec].draws)) <= bound
 
 
 def test_the_page_shows_every_figure(tmp_path: Path) -> None:
@@ -649,3 +654,44 @@ def test_slices_that_need_all_images_are_refused_in_parts() -> None:
             part.compact(["aupro@0.3"])
     with refuses("E-unsupported", "defect, region_size"):
         sy.evaluate("anomalies", truth, predictions, ["aupro@0.3"], by=[("defect", "region_size")], confidence=None)
+
+
+def write_visa(folder: Path, table: str, scores: str) -> tuple[Path, Path]:
+    """Drawn images as two objects in VisA's folders, with its split table; maps in folders that `scores` names."""
+    case, rows = CASES["drawn"], ["object,split,label,image,mask"]
+    for name in ("candle", "pcb1"):
+        rows.append(f"{name},train,normal,{name}/Data/Images/Normal/0100.JPG,")
+        for number, (grid, mask) in enumerate(zip(case["maps"], case["masks"], strict=True)):
+            kind, label = ("Anomaly", "anomaly") if np.any(mask) else ("Normal", "normal")
+            path = f"{name}/Data/Masks/{kind}/{number:04d}.png" if np.any(mask) else ""
+            if path:
+                write_mask(folder / "VisA" / path, mask)
+            rows.append(f"{name},test,{label},{name}/Data/Images/{kind}/{number:04d}.JPG,{path}")
+            write_scores(folder / "maps" / name / scores / kind / f"{number:04d}.npy", np.array(grid))
+    place = folder / "VisA" / table
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return place, folder / "maps"
+
+
+@pytest.mark.parametrize("table", ["split_csv/1cls.csv", "1cls.csv"])
+@pytest.mark.parametrize("scores", ["Data/Images", "."])
+def test_the_split_table_of_visa_is_a_truth(tmp_path: Path, table: str, scores: str) -> None:
+    """Its paths begin at the folder above the table; rows of the training split are left out."""
+    truth, maps = write_visa(tmp_path, table, scores)
+    assert values(truth, maps, "aupro@0.3", "image_auroc") == expected_of_drawn()
+    report = sy.evaluate("anomalies", truth, maps, ["pixel_auroc"], confidence=None, by="object")
+    assert set(report.slices["object"]) == {"candle", "pcb1"}
+
+
+def test_reasons_and_notes_name_what_counts() -> None:
+    """Too few pixels of good images for AUPIMO, and that scores of objects were pooled."""
+    case = CASES["drawn"]
+    truth, predictions = sides(case["maps"], case["masks"])
+    good = sum(np.asarray(mask).size for mask in case["masks"] if not np.any(mask))
+    report = sy.evaluate(
+        "anomalies", truth, predictions, ["aupimo", "aupro"], confidence=None, options={"objects": "pool"}
+    )
+    assert np.isnan(report["aupimo"].value)
+    assert f"{good:,} pixels" in report["aupimo"].undefined_reason
+    assert any("pooled" in note for note in report["aupro@0.3"].notes)

@@ -7,6 +7,7 @@ are: nothing is put into bins, and equal scores form one step. `like` copies the
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ class OverObjects(Metric):
     """Base of the metrics that are means over objects."""
 
     range = (0.0, 1.0)
-    lacks: ClassVar[str] = ""
+    averaged: ClassVar[str] = "objects"  # what the mean is over
 
     @property
     def reading(self) -> RankingReader:
@@ -48,10 +49,11 @@ class OverObjects(Metric):
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         values = totals[self.reading][0]
         defined = int((~np.isnan(values)).sum())
+        pooled = ("Scores of all objects are pooled.",) if totals.metadata.flags.get("objects") == "pool" else ()
         if len(values) < 2:
-            return ()
+            return pooled
         lacking = f"; {len(values) - defined} have no value" if defined < len(values) else ""
-        return (f"Mean of {defined} objects or groups of defects{lacking}.",)
+        return (*pooled, f"Mean of {defined} {self.averaged}{lacking}.")
 
 
 class ImageMetric(OverObjects):
@@ -269,7 +271,26 @@ class PixelF1Max(PixelMetric):
         return (*super().notes(totals), *threshold_note(totals[self._best][0]))
 
 
-class Aupro(PixelMetric):
+class RegionArea(PixelMetric):
+    """Base of the areas under the overlap of regions, whose draws may be counted in bins of scores."""
+
+    @property
+    def _bound(self) -> PixelFigure:
+        return replace(self.reading, figure="bound", like="", thresholds=0)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self.reading, self._bound)
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        bound = totals[self._bound][0]
+        bound = bound[~np.isnan(bound)]
+        if not len(bound):
+            return super().notes(totals)
+        text = f"trial draws are within {bound.max():.1g} of their exact values."
+        return (*super().notes(totals), f"Draws of the interval count scores in {KNOTS:,} bins or fewer: {text}")
+
+
+class Aupro(RegionArea):
     r"""AUPRO: the area under mean region overlap against the false positive rate up to a limit, divided by the limit.
 
     $\frac{1}{L} \int_0^L \frac{1}{R} \sum_r \frac{|r \cap \{s \ge t(x)\}|}{|r|}\,dx$
@@ -323,25 +344,12 @@ class Aupro(PixelMetric):
             self.regions, "aupro", float(self.limit), normal=self.normal, like=like, thresholds=self.thresholds
         )
 
-    @property
-    def _bound(self) -> PixelFigure:
-        return PixelFigure(self.regions, "bound", float(self.limit), normal=self.normal)
-
-    def requirements(self) -> tuple[Requirement, ...]:
-        return (self.reading, self._bound)
-
-    def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        bound = totals[self._bound][0]
-        bound = bound[~np.isnan(bound)]
-        text = f"Draws of the interval count scores in {KNOTS:,} bins or fewer: each is within {{}} of its exact value."
-        return (*super().notes(totals), *((text.format(f"{bound.max():.1g}"),) if len(bound) else ()))
-
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         return (cls(), cls(0.05), cls(1.0, neighbours=4), cls(normal="defective"), cls(like="anomalib2.3"))
 
 
-class Auspro(PixelMetric):
+class Auspro(RegionArea):
     r"""AUsPRO: the area under mean saturated overlap of defects against the false positive rate, divided by the limit.
 
     $\frac{1}{L} \int_0^L \frac{1}{D} \sum_d \min\left(\frac{|d \cap \{s > t(x)\}|}{S_d}, 1\right) dx$
@@ -362,6 +370,7 @@ class Auspro(PixelMetric):
 
     name = "auspro"
     title = "AUsPRO"
+    averaged = "objects or groups of defects"
     at = "limit"
     aliases = ("au_spro", "spro")
     reference = "the MVTec LOCO evaluation script"
@@ -422,6 +431,19 @@ class Aupimo(PixelMetric):
     @property
     def reading(self) -> PixelFigure:
         return PixelFigure(self.regions, "aupimo", float(self.high), float(self.low), like=self.like)
+
+    @property
+    def _good_pixels(self) -> PixelFigure:
+        return PixelFigure(self.regions, "good_pixels")
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self.reading, self._good_pixels)
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        pixels = float(np.max(totals[self._good_pixels][0], initial=0.0))
+        if 0 < pixels * self.low < 1:
+            return f"{pixels:,.0f} pixels of good images cannot show a false positive rate of {self.low:g}"
+        return super().undefined_reason(totals)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:

@@ -31,7 +31,7 @@ from steelyard.maps.load import INSIDE, as_grid, pack_map
 from steelyard.tasks.anomalies.data import CONFIG, MAPS, MASKS, FolderSums, as_scores
 
 TESTS = ("test", "test_public")  # folders of test images, in AD and AD 2
-PLAIN = (*TESTS, "ground_truth", "anomaly_maps")  # folders that say nothing of the image
+PLAIN = (*TESTS, "ground_truth", "anomaly_maps", "Data", "Images", "Masks")  # folders that say nothing of the image
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 
 
@@ -125,13 +125,17 @@ def _in_rows(data: Any, column: str) -> Any:
 
 
 def _beside(table: Table, path: str, name: str) -> Table:
-    """The table with paths from the folder that it lies in."""
-    folder = os.path.dirname(path)
+    """The table with paths from the folder that it lies in, or from the one above, as VisA's `split_csv` has them."""
     if name not in table.columns:
         return table
+    values = table.columns[name].tolist()
+    is_path = [isinstance(cell, str) and bool(cell.strip()) and cell[0] != "[" for cell in values]
+    first = next((cell for cell, there in zip(values, is_path, strict=True) if there), "")
+    folders = [os.path.dirname(path), os.path.join(os.path.dirname(path), os.pardir)]
+    folder = next((each for each in folders if os.path.exists(os.path.join(each, first))), folders[0])
     cells = [
-        os.path.join(folder, cell) if isinstance(cell, str) and cell.strip() and cell[0] != "[" else cell
-        for cell in table.columns[name].tolist()
+        os.path.normpath(os.path.join(folder, cell)) if there else cell
+        for cell, there in zip(values, is_path, strict=True)
     ]
     return replace(table, columns={**table.columns, name: as_object(cells)})
 

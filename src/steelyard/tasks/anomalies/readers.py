@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from steelyard.tasks.anomalies.curves import Curve
 from steelyard.tasks.anomalies.pixels import (
     Grid,
     Pixels,
-    bin_scores,
     count_sets,
     grid_of,
     is_binned,
@@ -27,14 +27,15 @@ from steelyard.tasks.anomalies.pixels import (
 from steelyard.tasks.anomalies.statistics import ImageScores, Regions
 
 ROWS = 1 << 21  # weighted counts that are held at once
+TRIALS = 100  # draws by which the error of bins is bounded
 MOST_KEPT = 1 << 22  # weighted counts of a curve that is kept for the next figure
 
 
 class PixelFigure(RankingReader):
     """A figure of the pixels of each object, or of each group of defects of it: (rows, objects); nan where undefined.
 
-    `figure` is one of auroc, ap, f1, f1_threshold, aupro, aupimo, pro, seg_f1, seg_iou, bound. `limit` is the highest
-    false positive rate, `low` the lowest of aupimo; `threshold` is that of pro, seg_f1 and seg_iou.
+    `figure` is one of auroc, ap, f1, f1_threshold, aupro, aupimo, pro, seg_f1, seg_iou, bound, good_pixels. `limit` is
+    the highest false positive rate, `low` the lowest of aupimo; `threshold` is that of pro, seg_f1 and seg_iou.
     """
 
     ranking: Regions
@@ -122,6 +123,8 @@ class PixelFigure(RankingReader):
             return float(self._of_counts((row @ self.counts_at(pixels, units))[np.newaxis])[0])
         if self.figure == "bound":
             return self._bound(pixels, units)
+        if self.figure == "good_pixels":
+            return float(row @ np.where(pixels.good[units], pixels.normal[units], 0.0))
         if self.like == "mvtec3d":
             return self._fixed_thresholds(pixels, units, row)
         weights, normal = row, row * self._normal_factor(pixels, units)
@@ -182,14 +185,15 @@ class PixelFigure(RankingReader):
         return pixels.once(("shift", self, units.tobytes()), make)
 
     def _bound(self, pixels: Pixels, units: Array) -> float:
-        """By how much a draw in bins can be off; nan where draws are exact."""
+        """By how much draws in bins can be off, by upper and lower sums of trial draws; nan where draws are exact."""
         if not is_binned(pixels, units):
             return float("nan")
-        ones = np.ones(len(units))
-        curve = whole_curve(pixels, units, ones, ones * self._normal_factor(pixels, units), self.saturated)
-        curve = curves.in_bins(curve, bin_scores(pixels, units, self.saturated))
-        high, low = (curves.region_area(curve, self.limit, place)[0] for place in (0.0, 1.0))
-        return float(high - low)
+        grid = grid_of(pixels, units, self.saturated)
+        rows = np.random.default_rng(0).multinomial(len(units), np.full(len(units), 1 / len(units)), size=TRIALS)
+        curve = self._curve(pixels, grid, np.vstack([np.ones(len(units)), rows]).astype(np.float64))
+        gaps = curves.region_area(curve, self.limit, 0.0) - curves.region_area(curve, self.limit, 1.0)
+        shift = replace(self, figure="aupro")._shift(pixels, units, grid)
+        return float(np.nanmax(gaps)) + abs(shift)
 
     def image_recalls(self, pixels: Pixels) -> Floats:
         """The AUPIMO of each defective image, by the rates of all good images of its object; nan of the others."""
