@@ -119,9 +119,9 @@ def test_images_that_are_better_by_aupimo_are_counted() -> None:
     mask = np.zeros((4, 4), dtype=np.uint8)
     mask[1:3, 1:3] = 1
     truth = {"image": ["a", "b", "g", "h"], "mask": [mask, mask, 0 * mask, 0 * mask]}
-    low, found = np.linspace(0.1, 0.2, 16).reshape(4, 4), np.where(mask, 1.0, 0.1)
+    low, hits = np.linspace(0.1, 0.2, 16).reshape(4, 4), np.where(mask, 1.0, 0.1)
     first = {"image": truth["image"], "map": [0 * low, 0 * low, low, low]}
-    second = {"image": truth["image"], "map": [found, 0 * low, low, low]}
+    second = {"image": truth["image"], "map": [hits, 0 * low, low, low]}
     spec = "aupimo(low=0.1, high=0.5)"
     units = sy.evaluate("anomalies", truth, second, [spec], confidence=None).units().values[spec]
     assert units.tolist() == [approx(1, 1e-14), 0.0, approx(None, 0), approx(None, 0)]
@@ -326,13 +326,13 @@ def test_slices_by_the_size_of_regions_leave_other_regions_out() -> None:
     predictions = {"image": truth["image"], "map": [first, grid, np.where(grid, 0.2, 0)]}
     specs = ["pixel_auroc", "aupro@0.5", "image_auroc"]
     report = sy.evaluate("anomalies", truth, predictions, specs, confidence=None, by="region_size")
-    found = {
+    by_size = {
         name: [part[spec].value for spec in specs] + [part[specs[0]].units]
         for name, part in report.slices["region_size"].items()
     }
     rate = 55 / (55 + 64)  # of image b all pixels have one score, of the good image all lie below it
     auroc, aupro = 1 - rate / 2, (0.5 - rate / 2) / 0.5
-    assert found == {
+    assert by_size == {
         "1 small (up to 1 px)": [0.0, 0.0, 1.0, 2],
         "2 medium (up to 4 px)": [1.0, 1.0, 1.0, 2],
         "3 large (up to 9 px)": [approx(auroc, 1e-12), approx(aupro, 1e-12), 1.0, 2],

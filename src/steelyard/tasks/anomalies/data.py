@@ -423,9 +423,9 @@ class AnomalyPairs(Pairs):
             for pair in range(len(self.owner))
             for name in (named[pair] if pair in named else sorted(kinds.get(str(self.objects[pair]), {"good": None})))
         ]
-        pairs, names = np.array([pair for pair, _ in rows], dtype=np.int64), as_object([name for _, name in rows])
-        self.__dict__["_sliced"] = column, pairs, names
-        return names, self.owner[pairs]
+        pairs, values = np.array([pair for pair, _ in rows], dtype=np.int64), as_object([name for _, name in rows])
+        self.__dict__["_sliced"] = column, pairs, values
+        return values, self.owner[pairs]
 
     def unit_values(self, name: str) -> Array:
         """A column to slice by that each image has one value of."""

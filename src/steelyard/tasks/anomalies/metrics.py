@@ -275,6 +275,10 @@ class RegionArea(PixelMetric):
     """Base of the areas under the overlap of regions, whose draws may be counted in bins of scores."""
 
     @property
+    def reading(self) -> PixelFigure:
+        raise NotImplementedError
+
+    @property
     def _bound(self) -> PixelFigure:
         return replace(self.reading, figure="bound", like="", thresholds=0)
 

@@ -80,13 +80,13 @@ class Pixels:
 
     def _entries(self, sets: Sequence[tuple[int, int, int]]) -> Entries:
         """The entries of packed sets that lie in units; `region` is the number of the set."""
-        found = [unpack_set(self.data[first:last]) for _, first, last in sets]
-        widths = [len(score) for score, _ in found]
+        opened = [unpack_set(self.data[first:last]) for _, first, last in sets]
+        widths = [len(score) for score, _ in opened]
         return Entries(
             np.repeat(np.array([unit for unit, _, _ in sets], dtype=np.int32), widths),
             np.repeat(np.arange(len(sets), dtype=np.int32), widths),
-            np.concatenate([score for score, _ in found] or [np.zeros(0)]),
-            np.concatenate([count for _, count in found] or [np.zeros(0, np.int64)]),
+            np.concatenate([score for score, _ in opened] or [np.zeros(0)]),
+            np.concatenate([count for _, count in opened] or [np.zeros(0, np.int64)]),
         )
 
     def _union(self, unions: Sequence[tuple[int, int, int]]) -> Entries:
@@ -221,7 +221,7 @@ def _by_score(pixels: Pixels, units: Array, places: Floats, saturated: bool) -> 
     """
     unit_place = np.full(len(pixels.there), -1, dtype=np.int64)
     unit_place[units] = np.arange(len(units))
-    columns = []
+    columns: list[tuple[Array, ...]] = []
     entries = pixels.entries
     overlap = pixels.saturated if saturated else pixels.overlap
     for part, value in ((entries, overlap), (pixels.union, pixels.union.count)):
