@@ -499,6 +499,21 @@ def test_ad_2_has_its_masks_inside_test_public(tmp_path: Path) -> None:
     )  # the maps below a folder of that name
 
 
+def test_3d_ad_has_its_masks_beside_its_photographs(tmp_path: Path) -> None:
+    """test/KIND/rgb, gt and xyz; good images have an empty mask, and maps lie in anomaly_maps/OBJECT/test/KIND."""
+    case = CASES["drawn"]
+    maps = tmp_path / "anomaly_maps" / "bagel" / "test"
+    for number, mask in enumerate(case["masks"]):
+        place = tmp_path / "truth" / "bagel" / "test" / ("hole" if np.any(mask) else "good")
+        for name in ("rgb", "gt"):
+            write_mask(place / name / f"{number:03d}.png", mask if name == "gt" else np.zeros((4, 4)))
+        write_scores(place / "xyz" / f"{number:03d}.tiff", np.array(case["maps"][number]))
+        write_scores(maps / place.name / f"{number:03d}.tiff", np.array(case["maps"][number]))
+    truth = tmp_path / "truth"
+    assert values(truth, tmp_path / "anomaly_maps", "aupro@0.3", "image_auroc") == expected_of_drawn()
+    assert values(truth / "bagel", maps, "aupro@0.3", "image_auroc") == expected_of_drawn()
+
+
 def test_a_folder_of_masks_is_a_truth(tmp_path: Path) -> None:
     """Good images have no mask there: they are those of the maps in a folder `good`."""
     case = CASES["drawn"]

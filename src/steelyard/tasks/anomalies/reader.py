@@ -1,4 +1,4 @@
-"""Both sides of `anomalies`: folders of MVTec AD, AD 2 and LOCO, folders of masks and maps, tables, or arrays.
+"""Both sides of `anomalies`: folders of MVTec AD, AD 2, 3D-AD and LOCO, folders of masks and maps, tables, or arrays.
 
 Ids are paths below the folder of an object without their endings and without the folders that only say what a file is:
 `test/broken/000.png`, `ground_truth/broken/000_mask.png` and `broken/000.tiff` are all `broken/000`. Files are not read
@@ -31,7 +31,8 @@ from steelyard.maps.load import INSIDE, as_grid, pack_map
 from steelyard.tasks.anomalies.data import CONFIG, MAPS, MASKS, FolderSums, as_scores
 
 TESTS = ("test", "test_public")  # folders of test images, in AD and AD 2
-PLAIN = (*TESTS, "ground_truth", "anomaly_maps", "Data", "Images", "Masks")  # folders that say nothing of the image
+MASKS_3D, OTHERS_3D = "gt", (["gt"], ["xyz"])  # folders beside `rgb` in MVTec 3D-AD: masks, and what is no photograph
+PLAIN = (*TESTS, "ground_truth", "anomaly_maps", "Data", "Images", "Masks", "rgb", MASKS_3D)  # that name no image
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 
 
@@ -230,7 +231,7 @@ def _dataset(path: str) -> Records:
         images = 0
         for test in tests:
             for file in _files(os.path.join(folder, test), IMAGES):
-                if "ground_truth/" in file:
+                if "ground_truth/" in file or file.split("/")[-2:-1] in OTHERS_3D:
                     continue
                 image, defect = _id(file), file.split("/")[0] if "/" in file else ""
                 rows["image"].append(before + image)
@@ -258,14 +259,18 @@ def _dataset(path: str) -> Records:
 def _masks(folder: str, tests: Sequence[str]) -> dict[str, str]:
     """Masks by image: files, or folders of the masks of single defects."""
     places = [folder, *(os.path.join(folder, test) for test in tests)]
+    roots = [os.path.join(place, "ground_truth") for place in places]
+    for test in places[1:]:
+        roots += [os.path.join(test, kind, MASKS_3D) for kind in sorted(os.listdir(test))]
     masks: dict[str, str] = {}
-    for place in places:
-        root = os.path.join(place, "ground_truth")
+    for root in roots:
         if not os.path.isdir(root):
             continue
         channels = os.path.isfile(os.path.join(folder, CONFIG))
         for file in _files(root, MASKS):
             image, target = _id(file, mask=True), os.path.join(root, *file.split("/"))
+            if os.path.basename(root) == MASKS_3D:
+                image = f"{os.path.basename(os.path.dirname(root))}/{image}"
             if channels:
                 image, target = file.rpartition("/")[0], os.path.join(os.path.dirname(target), "")
             elif image in masks:
