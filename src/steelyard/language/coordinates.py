@@ -1,8 +1,9 @@
 """Replies of models, read as boxes or points, and the coordinate space that they are given in.
 
 A reply is read as written: JSON (`[x, y, x, y]`, lists of them, objects with `bbox_2d`, `box_2d`, `bbox`, `box`,
-`point_2d` or `point`), lists of four numbers in a text, `(x,y),(x,y)`, or `<loc0213>` tokens. Other numbers of a text
-are never taken for coordinates. `null`, `[]` and `"none"` say that nothing is there.
+`point_2d` or `point`), lists of four numbers in a text, `(x,y),(x,y)`, `<loc0213>` tokens, `<point x="6.5" y="4.1">`
+tags, or `(x, y)` in a text without any of these. Other numbers of a text are never taken for coordinates. `null`, `[]`
+and `"none"`, alone or under a key, say that nothing is there. What a model thinks aloud before `</think>` is not read.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ MOST = 1000  # boxes of a reply
 _NUMBER = r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
 _LIST = re.compile(rf"[\[(]\s*({_NUMBER}(?:\s*,\s*{_NUMBER}){{3}})\s*[\])]")
 _CORNERS = re.compile(rf"\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)\s*,?\s*\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)")
+_PAIR = re.compile(rf"[\[(]\s*({_NUMBER})\s*,\s*({_NUMBER})\s*[\])]")
+_POINTS = re.compile(r"<points?\s[^<>]*>")
+_SIDES = re.compile(r"""\b([xy])(\d*)\s*=\s*["']\s*(-?\d+(?:\.\d*)?)\s*["']""")
+_THOUGHT_START = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _TOKENS = re.compile(r"<loc(\d{4})><loc(\d{4})><loc(\d{4})><loc(\d{4})>")
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
@@ -55,11 +61,13 @@ _UNSCORED = (math.nan,)
 
 def read_reply(text: str) -> Reply:
     """The boxes or points of a reply, in the order in which it names them."""
-    text = text[:LONGEST].strip()
+    text = _THOUGHT_END.split(text)[-1][:LONGEST].strip()
     usual = _USUAL.fullmatch(text)
     if usual is not None and (text[0] == "`") == (text[-1] == "`"):
         box = tuple(float(number) for number in usual.groups() if number is not None)
         return Reply("ok", (box,), _UNSCORED) if all(map(math.isfinite, box)) else UNREADABLE
+    if _THOUGHT_START.search(text):  # never closed: there is no answer
+        return UNREADABLE
     fenced = _FENCE.search(text)
     plain = (fenced.group(1) if fenced else text).strip()
     if plain.lower().rstrip(".") in NOTHING:
@@ -72,9 +80,29 @@ def read_reply(text: str) -> Reply:
     tokens = [tuple(map(float, match)) for match in _TOKENS.findall(text)]
     if tokens:
         return _reply(tokens)
+    points = _read_points(text)
+    if points is not None:
+        return _reply(points) if points else UNREADABLE
     corners = [tuple(map(float, match)) for match in _CORNERS.findall(text)]
     lists = [tuple(map(float, match.split(","))) for match in _LIST.findall(text)]
-    return _reply(corners or lists) if corners or lists else UNREADABLE
+    pairs = [tuple(map(float, match)) for match in _PAIR.findall(text)]
+    places = corners or lists or pairs
+    return _reply(places) if places else UNREADABLE
+
+
+def _read_points(text: str) -> list[tuple[float, ...]] | None:
+    """Points of tags such as `<points x1="6.5" y1="4.1">`; None without a tag, empty if one is incomplete."""
+    tags = _POINTS.findall(text)
+    if not tags:
+        return None
+    points: list[tuple[float, ...]] = []
+    for tag in tags:
+        sides = {(axis, number): float(value) for axis, number, value in _SIDES.findall(tag)}
+        numbers = dict.fromkeys(number for _, number in sides)
+        if not sides or any((axis, number) not in sides for number in numbers for axis in "xy"):
+            return []
+        points += [(sides["x", number], sides["y", number]) for number in numbers]
+    return points
 
 
 def _read_value(value: Any) -> Reply:
@@ -89,8 +117,11 @@ def _read_value(value: Any) -> Reply:
         return UNREADABLE
     boxes, scores = [], []
     for entry in value:
-        held = next((entry[key] for key in KEYS if key in entry), None) if isinstance(entry, Mapping) else entry
-        if held is None or not _is_numbers(held):
+        key = next((key for key in KEYS if key in entry), None) if isinstance(entry, Mapping) else None
+        held = entry if key is None else entry[key]
+        if key is not None and (held is None or held == []) and len(value) == 1:
+            return Reply("ok")
+        if not _is_numbers(held):
             return UNREADABLE
         boxes.append(tuple(map(float, held)))
         score = entry.get("score") if isinstance(entry, Mapping) else None

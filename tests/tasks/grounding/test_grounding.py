@@ -5,40 +5,16 @@ tests/goldens/grounding.json was made by the references themselves; it says whic
 
 from __future__ import annotations
 
-import json
-import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.paths import TESTS
+from support.grounding_sides import BOXED, GOLDENS, NOWHERE, Side, extents, scores, side
 from support.refusal import check_names, refuses
 
 import steelyard as sy
 from steelyard.language.coordinates import read_reply, to_corners, to_pixels
 from steelyard.tasks.grounding.overlap import RULES, Rule, overlaps
-
-GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "grounding.json").read_text(encoding="utf-8"))
-NOWHERE = (float("nan"),) * 4
-Side = dict[str, list[Any]]
-
-
-def scores(truth: Any, predictions: Any, *metrics: str, **settings: Any) -> list[float]:
-    report = sy.evaluate("grounding", truth, predictions, list(metrics), confidence=None, **settings)
-    return [report[metric].value for metric in metrics]
-
-
-def side(rows: list[tuple[Any, ...]], *names: str) -> Side:
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
-
-
-def extents(corners: list[float]) -> tuple[float, ...]:
-    x1, y1, x2, y2 = corners
-    return x1, y1, x2 - x1, y2 - y1
-
-
-BOXED = ("image", "expression", "x", "y", "w", "h")
 
 
 def one_box() -> tuple[Side, Side]:
@@ -99,7 +75,7 @@ def test_sets_as_grefcoco() -> None:
         for name, reply in part["predictions"].items()
         for box, score in zip(reply["boxes"], reply["scores"], strict=True)
     ]
-    settings = "(score=0.7, overlap=giou, matching=greedy)"
+    settings = "(like=grec)"
     values = scores(
         side(truth, *BOXED),
         side(predicted, *BOXED, "score"),
@@ -138,31 +114,13 @@ def test_masks_as_rela_and_lisa() -> None:
     assert scores(*masks(), *specs) == pytest.approx([hand[name] for name in names], rel=1e-12)
 
 
-@pytest.fixture
-def flickr(tmp_path: Path) -> tuple[Path, Path]:
-    """The phrases of the goldens in the files of Flickr30k Entities."""
-    part, folder = GOLDENS["phrases"], tmp_path / "flickr"
-    for name in ("Sentences", "Annotations"):
-        (folder / name).mkdir(parents=True)
-    for image, boxes in part["boxes"].items():
-        (folder / "Sentences" / f"{image}.txt").write_text("\n".join(part["sentences"][image]) + "\n")
-        objects = "".join(
-            f"<object><name>{name}</name><bndbox><xmin>{b[0]}</xmin><ymin>{b[1]}</ymin><xmax>{b[2]}</xmax>"
-            f"<ymax>{b[3]}</ymax></bndbox></object>"
-            for name, several in boxes.items()
-            for b in several
-        )
-        size = "<size><width>320</width><height>240</height></size>"
-        (folder / "Annotations" / f"{image}.xml").write_text(f"<annotation>{size}{objects}</annotation>")
-    (tmp_path / "found.json").write_text(json.dumps(part["predictions"]))
-    return folder, tmp_path / "found.json"
-
-
-def test_phrases_as_mdetr(flickr: tuple[Path, Path]) -> None:
-    expected = GOLDENS["phrases"]["expected"]
-    for protocol, key in (("any", "MDETR any box"), ("merged", "MDETR merged boxes")):
-        specs = [f"recall@{k}(boxes={protocol})" for k in (1, 5, 10, 0)]
-        assert scores(*flickr, *specs) == [expected[key][k]["all"] for k in ("1", "5", "10", "all")]
+def test_intersections_and_unions_of_masks() -> None:
+    """One expression at a time, overall IoU is its intersection by its union."""
+    truth, predicted = masks()
+    for place, (inter, union) in enumerate(GOLDENS["masks"]["counts"]):
+        one = [{name: [column[place]] for name, column in side.items()} for side in (truth, predicted)]
+        (value,) = scores(*one, "oiou")
+        assert value == inter / union if union else np.isnan(value)
 
 
 def concept_sides(part: dict[str, Any], people: int) -> tuple[Side, Side]:
@@ -188,6 +146,24 @@ def test_concepts_as_sam3(name: str, who: str) -> None:
     assert values == pytest.approx([part["expected"][who][key] for key in keys], rel=1e-14)
 
 
+@pytest.mark.parametrize(("name", "who"), CONCEPTS)
+def test_concepts_by_threshold_as_sam3(name: str, who: str) -> None:
+    part = GOLDENS["concepts"][name]
+    expected, sides = part["expected"][who], concept_sides(part, 2 if "two" in who else 1)
+    keys = {"cgf1": "cgF1", "pmf1": "positive_micro_F1", "item_f1": "positive_macro_F1"}
+    for threshold in ("0.5", "0.75"):
+        specs = [f"{metric}(like=sam3, iou={threshold})" for metric in keys]
+        values = [expected[f"{key}@{threshold}"] for key in keys.values()]
+        assert scores(*sides, *specs) == pytest.approx(values, rel=1e-14)
+    if "two" in who:
+        return  # the tables of boxes are of one annotator
+    counts = sy.evaluate("grounding", *sides, ["pmf1(like=sam3)"], confidence=None).table("concepts").values[:, :3]
+    by = expected["by threshold"]
+    assert counts.T.tolist() == [by["TPs"], by["positive_micro_FPs"], by["FNs"]]
+    with refuses("E-invalid-spec", "0.52"):
+        scores(*sides, "cgf1(iou=0.52)")
+
+
 def test_concepts_without_small_constants() -> None:
     """By hand: 1 for perfect answers, undefined where nothing tells whether presence is known, more matches by number."""
     parts = GOLDENS["concepts"]
@@ -196,57 +172,6 @@ def test_concepts_without_small_constants() -> None:
     assert scores(*concept_sides(parts["missed_prompt"], 1), "item_f1", "item_f1(missed=zero)") == [1, 0.5]
     # One pair has IoU 0.8 (seven thresholds up to it), one object and one prediction of two are left.
     assert scores(*concept_sides(parts["sum_trap"], 1), "pmf1(matching=count)") == [pytest.approx(0.5 * 7 / 10)]
-
-
-def test_concepts_from_files(tmp_path: Path) -> None:
-    part = GOLDENS["concepts"]["drawn"]
-    paths = []
-    for who, truth in enumerate((part["truth"], part["second"])):
-        images = [
-            {"id": i, "width": 1024, "height": 128, "text_input": "cup", "is_instance_exhaustive": exhaustive[who]}
-            for i, exhaustive in part["prompts"]
-        ]
-        boxes = [{"image_id": int(i), "bbox": box[:4], "iscrowd": 0} for i, own in truth.items() for box in own]
-        paths.append(tmp_path / f"gold_{who}.json")
-        paths[who].write_text(json.dumps({"images": images, "annotations": boxes}))
-    predicted = tmp_path / "found.json"
-    predicted.write_text(json.dumps([{"image_id": i, "bbox": box, "score": s} for i, box, s in part["predictions"]]))
-    for truth, key in ((paths[0], "one annotator"), ([str(path) for path in paths], "two annotators (oracle)")):
-        assert scores(truth, predicted, "cgf1(like=sam3)") == pytest.approx([part["expected"][key]["cgF1"]], rel=1e-14)
-    report = sy.evaluate("grounding", paths[0], predicted, confidence=None)
-    assert list(report.scores) == ["cgf1", "pmf1", "il_mcc", "item_f1"]
-
-
-def solid_mask(box: list[float]) -> dict[str, Any]:
-    """The pixels of a box, in columns from the left, in an image of 1024 by 128: run lengths that begin with zeros."""
-    pixels = np.zeros((128, 1024), dtype=bool)
-    x, y, w, h = (int(side) for side in box)
-    pixels[y : y + h, x : x + w] = True
-    flat = pixels.ravel(order="F")
-    changes = np.flatnonzero(np.diff(flat, prepend=False))
-    return {"size": [128, 1024], "counts": np.diff([0, *changes, len(flat)]).tolist()}
-
-
-def test_concepts_of_masks_from_files(tmp_path: Path) -> None:
-    part = GOLDENS["concepts"]["drawn"]
-    size = {"width": 1024, "height": 128}
-    images = [{"id": i, **size, "text_input": "cup", "is_instance_exhaustive": e[0]} for i, e in part["prompts"]]
-    objects = [
-        {"image_id": int(i), "bbox": box[:4], "iscrowd": int(len(box) > 4), "segmentation": solid_mask(box[:4])}
-        for i, own in part["truth"].items()
-        for box in own
-    ]
-    said = [
-        {"image_id": i, "bbox": box, "score": score, "segmentation": solid_mask(box)}
-        for i, box, score in part["predictions"]
-    ]
-    truth, predicted = tmp_path / "gold.json", tmp_path / "segments.json"
-    truth.write_text(json.dumps({"images": images, "annotations": objects}))
-    predicted.write_text(json.dumps(said))
-    expected = part["expected"]["one annotator, masks"]
-    specs = [f"{metric}(like=sam3)" for metric in ("cgf1", "pmf1", "il_mcc", "item_f1")]
-    keys = ("cgF1", "positive_micro_F1", "IL_MCC", "positive_macro_F1")
-    assert scores(truth, predicted, *specs) == pytest.approx([expected[key] for key in keys], rel=1e-14)
 
 
 # --- replies: what each text of the goldens says, by hand -------------------------------------------------------------
@@ -266,6 +191,12 @@ def test_concepts_of_masks_from_files(tmp_path: Path) -> None:
         ("null", []),
         ("[]", []),
         ("None.", []),
+        ('{"bbox_2d": null}', []),
+        ('[{"bbox_2d": []}]', []),
+        ("<think>Perhaps [1, 2, 3, 4]?</think> [5, 6, 7, 8]", [(5, 6, 7, 8)]),
+        ('<point x="63.5" y="44" alt="cup">cup</point>', [(63.5, 44)]),
+        ('<points x1="1.5" y1="2" x2="3" y2="4" alt="2 cups">cups</points>', [(1.5, 2), (3, 4)]),
+        ("It is at (512, 300).", [(512, 300)]),
     ],
 )
 def test_replies_that_are_read(text: str, boxes: list[tuple[float, ...]]) -> None:
@@ -284,6 +215,9 @@ def test_replies_that_are_read(text: str, boxes: list[tuple[float, ...]]) -> Non
         '[{"bbox": [1, 2, 3, "4"]}]',
         "[[1, 2, 3, 4], [5, 6]]",
         "[1, 2, 3, 1e999]",
+        "<think>It may be at [1, 2, 3, 4]",
+        '[{"bbox_2d": null}, {"bbox_2d": [1, 2, 3, 4]}]',
+        '<point x="63.5" alt="cup">cup</point>',
         "[" * 5000,
     ],
 )
@@ -429,35 +363,6 @@ def test_bad_input(code: str, truth: Side, predicted: Side, options: dict[str, s
         scores(truth, predicted, "acc@0.5", options=options)
 
 
-def test_a_pickle_with_code_is_not_loaded(tmp_path: Path) -> None:
-    (tmp_path / "instances.json").write_text(json.dumps({"images": [], "annotations": []}))
-    (tmp_path / "refs(unc).p").write_bytes(pickle.dumps(Path("never")))
-    with refuses("E-unsupported"):
-        scores(tmp_path, TRUTH, "acc@0.5")
-
-
-def test_references_of_refcoco(tmp_path: Path) -> None:
-    """By hand: two sentences of one object and one that names nothing."""
-    images = [{"id": 7, "width": 640, "height": 480}]
-    (tmp_path / "instances.json").write_text(
-        json.dumps({"images": images, "annotations": [{"id": 1, "bbox": [100, 100, 100, 100]}]})
-    )
-    sentences = [{"sent_id": 1, "sent": "left cup"}, {"sent_id": 2, "sent": "the cup"}]
-    references = [
-        {"image_id": 7, "ann_id": [1], "split": "val", "sentences": sentences},
-        {
-            "image_id": 7,
-            "ann_id": [-1],
-            "no_target": True,
-            "split": "val",
-            "sentences": [{"sent_id": 3, "sent": "dog"}],
-        },
-    ]
-    (tmp_path / "refs(unc).p").write_bytes(pickle.dumps(references))
-    predicted = {"image": [7] * 3, "expression": [1, 2, 3], "reply": ["[100, 100, 200, 200]", "[0, 0, 10, 10]", "none"]}
-    assert scores(tmp_path, predicted, "exact_set", "n_acc", "t_acc", by=["split"]) == pytest.approx([2 / 3, 1, 1])
-
-
 def test_checks_of_replies() -> None:
     """Replies above the declared scale, and replies that are not boxes."""
     rows = 40
@@ -486,35 +391,6 @@ def test_checks_of_replies() -> None:
     check_names(predicted["coordinate-space"].what, "coordinates=1000 order=yxyx")
     clean = sy.check("grounding", truth, thousandths, options={"coordinates": "1000", "order": "yxyx"})
     assert not clean.errors
-
-
-def test_logs_of_harnesses(tmp_path: Path) -> None:
-    """Replies that were asked for elsewhere are scored again: half the first box is found, the second is exact."""
-    boxes, said = [[100, 100, 200, 200], [10, 20, 30, 60]], ["[100, 100, 200, 150]", '[{"bbox_2d": [10, 20, 30, 60]}]']
-    lmms, qwen, kit = (tmp_path / name for name in ("samples_refcoco_grounding_val.jsonl", "val.jsonl", "model.tsv"))
-    with lmms.open("w") as log, qwen.open("w") as lines, kit.open("w") as sheet:
-        sheet.write("index\tquestion\tanswer\twidth\theight\tsplit\tprediction\n")
-        for number, (box, reply) in enumerate(zip(boxes, said, strict=True)):
-            logged = {"answer": ["left cup", "cup"], "bbox": box, "pred": box, "pred_boxes": []}
-            sample = {
-                "doc_id": number,
-                "doc": {"file_name": "a.jpg", "bbox": box, "width": 640, "height": 480},
-                "filtered_resps": [reply],
-                "refcoco_grounding_IoU": logged,
-            }
-            log.write(json.dumps(sample) + "\n")
-            line = {"image": "a.jpg", "sent": f"cup {number}", "bbox": box, "width": 640, "height": 480}
-            lines.write(json.dumps(line) + "\n")
-            sheet.write(f"{number}\tfind it\t{box}\t640\t480\tRefCOCO_val\t{reply}\n".replace('"', "'"))
-    names = ("acc@0.5", "acc@0.6", "mean_iou")
-    assert scores(lmms, lmms, *names) == [1, 0.5, 0.75]
-    assert sy.evaluate("grounding", lmms, lmms, ["acc"], confidence=None)["acc"].units == 1
-    replied = {"image": ["a.jpg"] * 2, "expression": ["cup 0", "cup 1"], "reply": said}
-    assert scores(qwen, replied, *names) == [1, 0.5, 0.75]
-    assert scores(kit, kit, *names) == [1, 0.5, 0.75]
-    (tmp_path / "other.jsonl").write_text('{"doc_id": 0, "resps": [["[1, 2, 3, 4]"]], "refcoco_IoU": 0.5}\n')
-    with refuses("E-unsupported"):
-        scores(tmp_path / "other.jsonl", tmp_path / "other.jsonl", "acc")
 
 
 # --- other tools ------------------------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.core.counts import share_text
 from steelyard.core.records import BOX, Array
+from steelyard.core.statistic import SharedCache
 from steelyard.language.coordinates import ORDERS, SCALES, to_corners, to_pixels
 from steelyard.tasks.grounding.data import GroundingPairs, space_of
 from steelyard.tasks.grounding.overlap import Rule, overlaps
+from steelyard.tasks.grounding.sums import RecallSum
 
 CHECKS = with_ids(Checks(), repeats=False)
 SPACES = ("pixels", *SCALES, "square:centre:1", "square:corner:1")
@@ -104,7 +106,8 @@ def above_the_scale(data: CheckData) -> Problem | None:
         return None
     return Problem(
         f"{share_text(len(odd), len(raw.place), 'reply', 'have')} numbers above {space} although coordinates={space}; "
-        f"the first is {raw.numbers[odd[0]].max():g}.",
+        f"the first is {raw.numbers[odd[0]].max():g} for expression "
+        f"'{data.pairs.truth['expression'][data.pairs.truth_row[raw.place[odd[0]]]]}'.",
         len(odd),
         len(raw.place),
         some_rows(data.pairs.prediction, data.pairs.prediction_row[raw.place[odd[:3]]], _column(data)),
@@ -134,6 +137,37 @@ def unreadable_replies(data: CheckData) -> Problem | None:
         len(bad),
         len(rows),
         some_rows(pairs.prediction, rows[bad[:3]], "reply"),
+    )
+
+
+@CHECKS.add(
+    "several-true-boxes",
+    "note",
+    "recall differs between the two protocols for phrases with several true boxes",
+    "Say boxes=any or boxes=merged, as the numbers to compare with do.",
+    side="truth",
+    quick=False,
+)
+def several_true_boxes(data: CheckData) -> Problem | None:
+    """Phrases of which the first box is a hit with one of the true boxes or with the box around all, and not both."""
+    pairs = data.pairs
+    if pairs is None or "type" not in pairs.truth or "annotators" in pairs.held or not len(pairs.predicted.box):
+        return None
+    cache = SharedCache()
+    hits = [RecallSum(1, 0.5, boxes).of_expressions(pairs, cache) for boxes in ("any", "merged")]
+    odd = np.flatnonzero(hits[0] != hits[1])
+    if not len(odd):
+        return None
+    words = [
+        f"'{text}'" for text in pairs.truth["text" if "text" in pairs.truth else "expression"][pairs.truth_row[odd[:3]]]
+    ]
+    return Problem(
+        f"{share_text(len(odd), len(pairs.owner), 'phrase', 'are')} right in one protocol and wrong in the other: "
+        f"recall@1 is {hits[0].sum() / max(1, (pairs.targets > 0).sum()):.3f} with any true box and "
+        f"{hits[1].sum() / max(1, (pairs.targets > 0).sum()):.3f} with the box around all; the first are "
+        f"{', '.join(words)}.",
+        len(odd),
+        len(pairs.owner),
     )
 
 

@@ -8,12 +8,13 @@ left out, and crowds are not asked for. Of several annotators, the one counts wh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.metric import Metric
+from steelyard.core.errors import InvalidSpec
+from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.records import factorize
 from steelyard.core.state import TotalsView
@@ -150,7 +151,10 @@ class OfConcepts(Metric):
 
     def f1(self, totals: TotalsView) -> Floats:
         """F1 over all objects of items with truth at each threshold; nan without any."""
-        sums = totals[self.concept_sum()]
+        return self.f1_of(totals[self.concept_sum()])
+
+    def f1_of(self, sums: Floats) -> Floats:
+        """The same of rows of sums."""
         matches, false, missed = sums[:, 0:10], sums[:, 10:20], sums[:, 20:30]
         if self.like != "sam3":
             return ratio(2 * matches, 2 * matches + false + missed)
@@ -169,13 +173,38 @@ class OfConcepts(Metric):
         return np.where((both + missed > 0) & (neither + false > 0), value, np.nan)
 
 
-class CgF1(OfConcepts):
+class AtThresholds(OfConcepts):
+    """Base of those that are a mean over ten thresholds, or the value at one of them."""
+
+    iou: Annotated[float, Between(0, 0.95)] = 0.0
+
+    def check(self) -> None:
+        if self.iou and not np.isclose(THRESHOLDS, self.iou).any():
+            raise InvalidSpec(
+                f"metric '{self.name}': iou={self.iou:g} is not one of the thresholds",
+                remedy="Choose 0.5, 0.55, ... or 0.95, or leave it out for the mean over them.",
+            )
+
+    @property
+    def label(self) -> str:
+        """Name the threshold."""
+        return f"{self.title}, IoU {self.iou:g}" if self.iou else self.title
+
+    def at_thresholds(self, values: Floats) -> Floats:
+        """The mean over the thresholds, or the value at one."""
+        if not self.iou:
+            return np.asarray(values.mean(axis=1))
+        return np.asarray(values[:, int(np.argmin(np.abs(THRESHOLDS - self.iou)))])
+
+
+class CgF1(AtThresholds):
     r"""cgF1: how well the objects of phrases are found, times how well presence is known.
 
     $\mathrm{cgF1} = \mathrm{MCC} \cdot \frac{1}{10} \sum_t \mathrm{pmF1}_t$
 
     `like=sam3` keeps the small constants of SAM 3's code (0.99985 for perfect answers) and its 0 where every item has
-    truth. `matching=count` takes as many matches as there can be, not the largest sum of IoU.
+    truth. `matching=count` takes as many matches as there can be, not the largest sum of IoU. `iou=0.5` is the value at
+    one threshold. Predictions with a score below 0.5 are left out; without scores every one counts.
 
     Undefined when there is no item without truth, or none with truth: presence cannot be known then.
 
@@ -191,10 +220,10 @@ class CgF1(OfConcepts):
     range = (-1.0, 1.0)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return np.asarray((self.f1(totals) * self.mcc(totals)[:, np.newaxis]).mean(axis=1))
+        return self.at_thresholds(self.f1(totals) * self.mcc(totals)[:, np.newaxis])
 
 
-class PmF1(OfConcepts):
+class PmF1(AtThresholds):
     r"""pmF1: F1 over all objects of the items that have truth, the mean over IoU 0.5 to 0.95.
 
     $\mathrm{pmF1}_t = \frac{2\,\mathrm{TP}_t}{2\,\mathrm{TP}_t + \mathrm{FP}_t + \mathrm{FN}_t}$
@@ -210,10 +239,11 @@ class PmF1(OfConcepts):
 
     name = "pmf1"
     title = "pmF1"
+    aliases = ("positive_micro_f1",)
     range = (0.0, 1.0)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return np.asarray(self.f1(totals).mean(axis=1))
+        return self.at_thresholds(self.f1(totals))
 
 
 class PresenceMcc(OfConcepts):
@@ -242,7 +272,7 @@ class PresenceMcc(OfConcepts):
         return self.mcc(totals)
 
 
-class MacroF1(OfConcepts):
+class MacroF1(AtThresholds):
     r"""F1 of items: the F1 of each item with truth, averaged over items and over IoU 0.5 to 0.95.
 
     $\frac{1}{10\,N} \sum_t \sum_i \mathrm{F1}_{i,t}$
@@ -260,6 +290,7 @@ class MacroF1(OfConcepts):
 
     name = "item_f1"
     title = "F1 of items"
+    aliases = ("macro_f1", "positive_macro_f1")
     range = (0.0, 1.0)
 
     missed: Literal["skip", "zero"] = "skip"
@@ -269,7 +300,7 @@ class MacroF1(OfConcepts):
 
     def reduce(self, totals: TotalsView) -> Floats:
         sums = totals[self.concept_sum()]
-        return ratio(sums[:, LOCAL].mean(axis=1), sums[:, ITEMS])
+        return ratio(self.at_thresholds(sums[:, LOCAL]), sums[:, ITEMS])
 
 
 CONCEPTS = (CgF1, PmF1, PresenceMcc, MacroF1)

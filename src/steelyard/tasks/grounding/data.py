@@ -19,8 +19,18 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import codes, join_rows
-from steelyard.core.counts import count_text
-from steelyard.core.errors import Conflict, Incompatible, MissingColumn, OutOfRange, ShapeMismatch, first_few
+from steelyard.core.counts import count_text, share_text
+from steelyard.core.errors import (
+    Conflict,
+    EmptyCell,
+    Incompatible,
+    MissingColumn,
+    OutOfRange,
+    ShapeMismatch,
+    UnknownName,
+    first_few,
+    nearest,
+)
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
@@ -95,6 +105,31 @@ OPTIONS = (
     ),
     Option("order", "choice", "Order of the four numbers of a reply's box.", "xyxy", tuple(ORDERS)),
     Option("resample", "choice", "What is resampled: the image, or each expression.", "image", KEY, sides=False),
+    Option(
+        "split",
+        "text",
+        "Expressions of this split alone: column 'split' of the truth.",
+        "",
+        metavar="NAME",
+        sides=False,
+    ),
+    Option(
+        "annotators",
+        "text",
+        "Files of further annotators, beside that of the truth (SA-Co).",
+        "",
+        metavar="FILE,FILE",
+        sides=False,
+        reads=True,
+    ),
+    Option(
+        "sizes",
+        "path",
+        "Sizes of the images where the truth has none: instances.json, or a table of image, width and height.",
+        metavar="FILE",
+        sides=False,
+        reads=True,
+    ),
 )
 
 
@@ -177,6 +212,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     """Join replies and expressions by image and expression."""
     for side in ("truth", "prediction"):
         check_space(space_of(options, side))
+    truth, prediction = _of_split(truth, prediction, str(options.of("split")))
     true_order, true_begin = _group_rows(truth)
     found_order, found_begin = _group_rows(prediction)
     first_true, first_found = truth.take(true_order[true_begin[:-1]]), prediction.take(found_order[found_begin[:-1]])
@@ -209,7 +245,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         readable,
         outcomes,
         size,
-        _describe(true, predicted) | ({"concepts"} if "exhaustive" in truth else set()),
+        _describe(true, predicted, truth),
         truth,
         true_order,
         true_begin,
@@ -219,8 +255,27 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     )
 
 
-def _describe(true: Objects, predicted: Objects) -> frozenset[str]:
-    """What the data hold: one object for each expression or any number, points, scores."""
+def _of_split(truth: Records, prediction: Records, split: str) -> tuple[Records, Records]:
+    """The expressions of one split, and the predictions that are not for those of another."""
+    if not split:
+        return truth, prediction
+    column = truth.find("split")
+    if column is None:
+        raise MissingColumn(
+            "column 'split' is missing, which option split reads", where=truth.source, remedy="Add it, or leave it out."
+        )
+    kept = np.array([str(value) == split for value in column.tolist()], dtype=bool)
+    if not kept.any():
+        remedy = nearest(split, sorted({str(value) for value in column.tolist()}))
+        raise UnknownName(f"no expression is of the split '{split}'", where=truth.source, remedy=remedy)
+    left_out = {tuple(map(str, key)) for key in zip(*(truth[name][~kept].tolist() for name in KEY), strict=True)}
+    keys = zip(*(prediction[name].tolist() for name in KEY), strict=True)
+    wanted = np.array([tuple(map(str, key)) not in left_out for key in keys], dtype=bool)
+    return truth.take(np.flatnonzero(kept)), prediction.take(np.flatnonzero(wanted))
+
+
+def _describe(true: Objects, predicted: Objects, truth: Records) -> frozenset[str]:
+    """What the data hold: one object for each expression or any number, points, scores, concepts, annotators."""
     held = {"one" if (true.count == 1).all() else "sets"}
     if true.mask is not None and predicted.mask is not None:
         held.add("masks")
@@ -228,6 +283,10 @@ def _describe(true: Objects, predicted: Objects) -> frozenset[str]:
         held.add("points")
     if predicted.scored:
         held.add("scores")
+    if "exhaustive" in truth:
+        held.add("concepts")
+    if "annotator" in truth and len(set(truth["annotator"].tolist())) > 1:
+        held.add("annotators")
     return frozenset(held)
 
 
@@ -397,7 +456,15 @@ def _found_objects(
     score = records["score"][order] if "score" in records else np.full(len(order), np.nan)
     kept = np.flatnonzero(~np.isnan(box[:, 0]) | ~np.isnan(point[:, 0]))
     steps = np.append(0, np.cumsum(np.bincount(group[kept], minlength=len(begin) - 1)))
-    scored = "score" in records and not np.isnan(score[kept]).any()
+    unscored = np.flatnonzero(np.isnan(score[kept]))
+    scored = len(unscored) < len(kept)
+    if scored and len(unscored):
+        row = int(order[kept[unscored[0]]])
+        raise EmptyCell(
+            f"{share_text(len(unscored), len(kept), 'object', 'have')} no score",
+            where=records.where(row, "score"),
+            remedy="Give every box a score, or leave out the column.",
+        )
     masks = None if mask is None else mask[kept]
     objects = Objects(steps, box[kept], point[kept], score[kept], order[kept], scored, masks)
     groups = len(begin) - 1

@@ -19,6 +19,7 @@ from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.grounding.overlap import Like, Overlap, Precision
 from steelyard.tasks.grounding.sums import (
+    LEAST_SCORE,
     Boxes,
     CentreSum,
     Expressions,
@@ -29,13 +30,14 @@ from steelyard.tasks.grounding.sums import (
     MaskTargets,
     Matching,
     OverlapSum,
+    Phrases,
     PointSum,
     RecallSum,
     SetSum,
     Several,
 )
 
-ALL, ANSWERED, TARGET, NONE = (Expressions(of) for of in ("all", "answered", "target", "none"))
+ALL, ANSWERED, TARGET, NONE, BOXED = (Expressions(of) for of in ("all", "answered", "target", "none", "boxed"))
 Iou = Annotated[float, Between(0, 1, open_low=True)]
 MOST = 32  # thresholds of a range
 
@@ -244,11 +246,12 @@ class OfTargets(Share):
 
 
 class Pointing(OfTargets):
-    r"""Pointing accuracy: of the expressions that name something, the share whose point lies in a true box.
+    r"""Pointing accuracy: of the expressions that name something, the share whose point lies in a true object.
 
     $\frac{1}{N} \sum_i [\,d(p_i, g_i) \le \mathrm{tolerance}\,]$
 
-    The first point counts, or the one with the highest score. `tolerance` is in pixels around the box.
+    The object is its mask where there is one, otherwise its box. The first point counts, or the one with the highest
+    score. `tolerance` is in pixels around the object; 15 in the pointing game.
 
     Undefined when no expression names anything.
 
@@ -260,7 +263,7 @@ class Pointing(OfTargets):
     """
 
     name = "pointing"
-    title = "Point in the true box"
+    title = "Point in the true object"
     aliases = ("pointing_game",)
 
     tolerance: Annotated[float, Between(0, 1e6)] = 0.0
@@ -276,7 +279,8 @@ class Recall(OfTargets):
 
     Boxes are ranked by score, else as given. Where an expression names several objects, `boxes=any` takes a hit of any
     of them and `boxes=merged` compares with the box around all of them: papers on Flickr30k Entities use both, so there
-    is no default. `recall@0` takes all boxes: the upper bound.
+    is no default. `recall@0` takes all boxes: the upper bound. `type=people` takes the phrases of one type; one of the
+    types `vehicles/other` is of both.
 
     Undefined when no expression names anything.
 
@@ -295,6 +299,7 @@ class Recall(OfTargets):
     k: Annotated[int, Between(0, 100_000, whole=True)] = 1
     iou: Iou = 0.5
     boxes: Boxes = ""
+    type: str = ""
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -304,10 +309,17 @@ class Recall(OfTargets):
     def label(self) -> str:
         """Name k and the protocol."""
         name = f"Recall at {self.k}" if self.k else "Recall of all boxes"
-        return name + {"": "", "any": ", any box", "merged": ", merged boxes"}[self.boxes]
+        name += {"": "", "any": ", any box", "merged": ", merged boxes"}[self.boxes]
+        return f"{name}, {self.type}" if self.type else name
 
     def score_sum(self) -> Sum:
-        return RecallSum(self.k, float(self.iou), self.boxes)
+        return RecallSum(self.k, float(self.iou), self.boxes, self.type)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return *super().requirements(), *((Phrases(self.type),) if self.type else ())
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        return totals[self.score_sum()], totals[Phrases(self.type) if self.type else TARGET]
 
 
 class Answered(Share):
@@ -339,25 +351,47 @@ class OfSets(MeanOfExpressions):
 
     column: ClassVar[int] = 0
 
+    like: Literal["", "grec"] = ""
     iou: Iou = 0.5
-    score: Annotated[float, Between(-1e300, 1e300)] = 0.5
+    score: Annotated[float, Between(-1e300, 1e300)] = LEAST_SCORE
     overlap: Overlap = "iou"
     matching: Matching = "optimal"
 
+    def check(self) -> None:
+        if self.like and (self.iou, self.score, self.overlap, self.matching) != (0.5, LEAST_SCORE, "iou", "optimal"):
+            raise InvalidSpec(
+                f"metric '{self.name}': like={self.like} says how boxes are matched",
+                remedy="Leave out iou, score, overlap and matching.",
+            )
+
+    @property
+    def label(self) -> str:
+        """Name the tool whose rules are used."""
+        return f"{self.title}, as {self.like}" if self.like else self.title
+
     def score_sum(self) -> Sum:
+        if self.like == "grec":
+            return SetSum(0.5, 0.7, "giou", "greedy")
         return SetSum(float(self.iou), float(self.score), self.overlap, self.matching)
 
     def reduce(self, totals: TotalsView) -> Floats:
         return ratio(totals[self.score_sum()][:, self.column], totals[ALL])
 
 
-class ExactSet(OfSets):
+class Matched(OfSets):
+    """Base of those that match boxes, so that points have no place in them."""
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return *super().requirements(), BOXED
+
+
+class ExactSet(Matched):
     r"""Exact sets: the share of expressions whose boxes match the true ones one to one, with none left over.
 
     $\frac{1}{N} \sum_i [\,\mathrm{F1}_i = 1\,]$
 
-    None for none is right. Boxes with a score below `score` are left out; `matching=greedy` with `overlap=giou` and
-    `score=0.7` is gRefCOCO's rule, its "Pr@(F1=1, IoU≥0.5)".
+    None for none is right. Where boxes have scores, those below `score` are left out; without scores every box counts.
+    `like=grec` has gRefCOCO's rules, its "Pr@(F1=1, IoU≥0.5)": score 0.7 or more, generalised IoU, greedy matching.
 
     Undefined when there is no expression.
 
@@ -376,7 +410,7 @@ class ExactSet(OfSets):
         return totals[self.score_sum()][:, 0], totals[ALL]
 
 
-class SetF1(OfSets):
+class SetF1(Matched):
     r"""Set F1: the F1 of the boxes of each expression, averaged over expressions.
 
     $\frac{1}{N} \sum_i \frac{2\,\mathrm{TP}_i}{2\,\mathrm{TP}_i + \mathrm{FP}_i + \mathrm{FN}_i}$
@@ -507,7 +541,7 @@ class CountError(OfSets):
     column = 8
 
 
-class BoxRatio(OfSets):
+class BoxRatio(Matched):
     """Base of precision, recall and F1 over the boxes of all expressions."""
 
     counted: ClassVar[tuple[int, ...]] = ()  # columns of the sums whose total is the denominator

@@ -4,11 +4,11 @@
 |---|---|
 | `mdetr` | COCO JSON whose images are expressions: `caption`, `original_id`; category -1 is "no target" |
 | `saco` | COCO JSON whose images are phrases: `text_input`, `is_instance_exhaustive`; one file per annotator |
-| `refer` | a folder with `refs(...).p` or `grefs(...).json` and `instances.json` |
-| `flickr30k` | a folder with `Sentences/*.txt` and `Annotations/*.xml` |
+| `refer` | `refs(...).p` or `grefs(...).json` beside `instances.json`: the file, or its folder |
+| `flickr30k` | a folder with `Sentences/*.txt`, `Annotations/*.xml` and optionally `train.txt`, `val.txt`, `test.txt` |
 | `qwen-vl` | JSON lines with `image`, `sent`, `bbox` (corners), `width`, `height` |
-| `lmms-eval` | samples of `refcoco_grounding` (`--log_samples`), for both sides |
-| `vlmevalkit` | its table of RefCOCO with `prediction`, for both sides |
+| `lmms-eval` | samples of `refcoco_grounding`, `refcoco_bbox_rec` or `groundingme` (`--log_samples`), for both sides |
+| `vlmevalkit` | its table of RefCOCO with `prediction` (.tsv, .xlsx), for both sides |
 | `results` | predictions: `image_id`, `bbox` or `segmentation`, `score`; or `image_id`, `sentence_id`, `boxes` |
 
 Everything else is a table of rows. Pickles are read without running what they hold: lists, dicts, texts and numbers.
@@ -19,39 +19,58 @@ from __future__ import annotations
 import io
 import pickle
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from steelyard.core.errors import EmptyInput, InvalidFile, InvalidValue, MissingKey, Unmatched, Unsupported
+from steelyard.core.counts import count_text
+from steelyard.core.errors import (
+    Conflict,
+    DuplicateKey,
+    EmptyInput,
+    InvalidFile,
+    MissingData,
+    ShapeMismatch,
+    Unmatched,
+    Unsupported,
+)
 from steelyard.core.opening import is_entry, read_regular
 from steelyard.core.options import Options
 from steelyard.core.records import Records, as_object
 from steelyard.core.task import Task
 from steelyard.io import rows
-from steelyard.io.csv import read_csv
-from steelyard.io.json import expect, parse_json, read_json_lines
+from steelyard.io.json import expect, parse_json
 from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
-from steelyard.io.text import ending, first_bytes, open_bytes, read_bytes
-from steelyard.language.coordinates import read_reply
+from steelyard.io.text import ending, first_bytes, read_bytes
+from steelyard.tasks.grounding.entries import Row, box_row, corner_row, required, required_id, required_list
+from steelyard.tasks.grounding.harnesses import log_rows
+from steelyard.tasks.grounding.sizes import with_sizes
 
-Row = dict[str, Any]
-PEEK = 1 << 16  # bytes of the first line by which a log is recognised
+_REFERENCES = re.compile(r"g?refs\(.*\)\.(p|json)")  # refs(unc).p, grefs(unc).json
 _PHRASE = re.compile(r"\[/EN#(\d+)((?:/[\w-]+)+) ([^\]]*)\]")
 
 
 def read_sides(
     task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
 ) -> tuple[Records, Records]:
-    """Truth and predictions, each by its own format."""
+    """Truth and predictions, each by its own format. The log of a harness holds both."""
+    if options is not None and options.of("annotators"):
+        truth = [truth, *(path.strip() for path in str(options.of("annotators")).split(","))]
     table = of_truth(_truth_table, truth)
     first: Records = rows.read_side(task, truth, columns, "truth") if table is None else of_truth(_records, table, task)
     if not len(first):
         raise EmptyInput("there are no rows", where=first.source, remedy="The truth needs at least one.")
+    if predictions is None:
+        if not isinstance(truth, str | PathLike) or log_rows(Path(truth), str(truth), "prediction") is None:
+            raise MissingData("the predictions are missing", where=first.source, remedy="Give truth and predictions.")
+        predictions = truth
+    sizes = None if options is None else options.of("sizes")
+    first = first if sizes is None else with_sizes(first, sizes)
     return first, _predictions(task, predictions, columns, first)
 
 
@@ -74,115 +93,29 @@ def _table(source: str, made: list[Row]) -> Table:
 
 def _truth_table(data: Any) -> Table | None:
     """The truth of a data set's own files; None where it is a table of rows."""
-    several = isinstance(data, list | tuple) and all(isinstance(path, str | PathLike) for path in data)
-    if several and data:
-        made = [row for who, path in enumerate(data) for row in _saco(_load(Path(path)), str(path), who)]
-        return _table(", ".join(map(str, data)), made)
+    if isinstance(data, list | tuple) and data and all(isinstance(path, str | PathLike) for path in data):
+        return _table(
+            ", ".join(map(str, data)), [row for who, path in enumerate(data) for row in _annotator(path, who)]
+        )
     if not isinstance(data, str | PathLike):
         return None
     path, source = Path(data), str(data)
     if path.is_dir():
         return _table(source, list(_folder(path, source)))
-    log = _log_rows(path, source, "truth")
+    if _REFERENCES.fullmatch(path.name):
+        return _table(source, list(_refer(path, path.parent / "instances.json")))
+    log = log_rows(path, source, "truth")
     if log is not None:
         return _table(source, log)
     if ending(path) != ".json" or not first_bytes(path, source).lstrip().startswith(b"{"):
         return None
     value = _load(path)
-    images = value.get("images")
-    if not isinstance(images, list) or not images or not isinstance(images[0], dict):
-        return None
-    if "is_instance_exhaustive" in images[0]:
+    if _is_saco(value):
         return _table(source, list(_saco(value, source, 0)))
-    if "caption" in images[0]:
+    images = value.get("images")
+    if isinstance(images, list) and images and isinstance(images[0], dict) and "caption" in images[0]:
         return _table(source, list(_mdetr(value, source)))
     return None
-
-
-def _log_rows(path: Path, source: str, side: str) -> list[Row] | None:
-    """A side of the log of a harness, or expressions of Qwen-VL's files; None where it is something else."""
-    kind = ending(path)
-    if kind not in (".jsonl", ".tsv") or not is_entry(path):
-        return None
-    with open_bytes(path, source) as file:
-        head = bytes(file.read(PEEK)).split(b"\n", 1)[0]
-    if kind == ".tsv":
-        names = head.decode("utf-8", "replace").strip("\ufeff\r").split("\t")
-        if not {"index", "prediction"} <= set(names) or not ({"bbox_x1", "answer"} & set(names)):
-            return None
-        return list(_vlmevalkit(read_csv(path, source, "\t"), side))
-    if b'"filtered_resps"' in head or b'"resps"' in head:
-        return list(_lmms(read_json_lines(path, source), side))
-    if side == "truth" and b'"sent"' in head and b'"bbox"' in head:
-        return list(_qwen(read_json_lines(path, source)))
-    return None
-
-
-def _table_rows(table: Table) -> Iterator[tuple[Row, str]]:
-    for number in range(len(table)):
-        yield {name: column[number] for name, column in table.columns.items()}, table.place(number)
-
-
-def _of_corners(value: Any, where: str) -> Row:
-    box = _box(value, where)
-    return box | {"w": box["w"] - box["x"], "h": box["h"] - box["y"]}
-
-
-def _qwen(table: Table) -> Iterator[Row]:
-    """Expressions of Qwen-VL's evaluation files: the text is the expression, boxes are corners."""
-    for row, where in _table_rows(table):
-        made = {"image": _held(row, "image", where), "expression": str(row["sent"]), **_of_corners(row["bbox"], where)}
-        yield made | {key: row[key] for key in ("width", "height") if row.get(key) is not None}
-
-
-def _lmms(table: Table, side: str) -> Iterator[Row]:
-    """Samples of lmms-eval's refcoco_grounding: what it logs for each metric has the true box in pixels."""
-    for row, where in _table_rows(table):
-        logged = next((row[name] for name in row if name.startswith("refcoco_grounding_")), None)
-        if not isinstance(logged, dict):
-            raise Unsupported(
-                "these are samples of lmms-eval, but not of refcoco_grounding",
-                where=where,
-                remedy="Give a table with image, expression, x, y, w, h and the replies in a column 'reply'.",
-            )
-        doc = row["doc"] if isinstance(row.get("doc"), dict) else {}
-        name = _held(row, "doc_id", where)
-        image = next((doc[key] for key in ("file_name", "image_id") if isinstance(doc.get(key), str | int)), name)
-        made: Row = {"image": image, "expression": name}
-        if side == "prediction":
-            replies = row.get("filtered_resps") or row.get("resps")
-            while isinstance(replies, list) and replies:
-                replies = replies[0]
-            yield made | {"reply": replies if isinstance(replies, str) else ""}
-            continue
-        words = logged.get("answer")
-        texts = words if isinstance(words, list) else [words]
-        size = {key: doc[key] for key in ("width", "height") if isinstance(doc.get(key), int | float)}
-        yield made | size | {"text": ", ".join(map(str, texts)), **_of_corners(_held(logged, "bbox", where), where)}
-
-
-def _vlmevalkit(table: Table, side: str) -> Iterator[Row]:
-    """A table of VLMEvalKit's RefCOCO: boxes in columns, or as corners in `answer`, in pixels."""
-    for row, where in _table_rows(table):
-        name = _held(row, "index", where)
-        made: Row = {"image": row.get("image_path") or name, "expression": name}
-        if side == "prediction":
-            yield made | {"reply": str(row["prediction"] or "")}
-            continue
-        corners: Any = [row.get(key) for key in ("bbox_x1", "bbox_y1", "bbox_x2", "bbox_y2")]
-        if corners[0] is None:
-            reply = read_reply(str(row["answer"]))
-            corners = list(reply.boxes[0]) if len(reply.boxes) == 1 else row["answer"]
-        made |= {key: row[key] for key in ("width", "height", "split") if row.get(key) is not None}
-        yield made | {"text": str(row.get("question") or ""), **_of_corners(_numbers(corners), where)}
-
-
-def _numbers(values: Any) -> Any:
-    """Texts of numbers as numbers; what is none stays."""
-    try:
-        return [float(value) for value in values]
-    except (TypeError, ValueError):
-        return values
 
 
 def _load(path: Path) -> Any:
@@ -190,56 +123,63 @@ def _load(path: Path) -> Any:
     return parse_json(read_bytes(path, source).decode("utf-8", "replace"), source)
 
 
-def _held(entry: Any, key: str, where: str) -> Any:
-    if not isinstance(entry, dict) or key not in entry:
-        raise MissingKey(f"key '{key}' is missing", where=where, remedy="Is the file complete?")
-    return entry[key]
-
-
-def _entries(value: Any, key: str, source: str) -> list[Any]:
-    return list(expect(_held(value, key, source), "an array", key, source))
-
-
-def _box(value: Any, where: str) -> Row:
-    numbers = isinstance(value, list | tuple) and len(value) == 4
-    if not numbers or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value):
-        raise InvalidValue(f"{str(value)[:60]} is not a box", where=where, remedy="A box is [x, y, width, height].")
-    return dict(zip(("x", "y", "w", "h"), map(float, value), strict=True))
-
-
 def _mdetr(value: Any, source: str) -> Iterator[Row]:
     """MDETR's annotations: an "image" is an expression."""
     boxes: dict[Any, list[Row]] = {}
-    for number, annotation in enumerate(_entries(value, "annotations", source)):
+    for number, annotation in enumerate(required_list(value, "annotations", source)):
         where = f"{source}, annotation {number}"
-        image = _held(annotation, "image_id", where)
+        image = required_id(annotation, "image_id", where)
         own = boxes.setdefault(image, [])
         if annotation.get("category_id") != -1:
-            own.append(_box(_held(annotation, "bbox", where), where))
-    for number, image in enumerate(_entries(value, "images", source)):
+            own.append(box_row(required(annotation, "bbox", where), where))
+    for number, entry in enumerate(required_list(value, "images", source)):
         where = f"{source}, image {number}"
-        name = _held(image, "id", where)
+        name = required_id(entry, "id", where)
         row = {
-            "image": image.get("original_id", image.get("file_name", name)),
+            "image": entry.get("original_id", entry.get("file_name", name)),
             "expression": name,
-            "text": str(image.get("caption", "")),
+            "text": str(entry.get("caption", "")),
         }
-        row |= {key: image[key] for key in ("width", "height", "dataset_name") if key in image}
+        row |= {key: entry[key] for key in ("width", "height", "dataset_name") if key in entry}
         yield from (row | box for box in boxes.get(name) or [{}])
 
 
+def _annotator(path: str | PathLike[str], who: int) -> Iterator[Row]:
+    """The file of one of several annotators, which SA-Co alone has."""
+    value = _load(Path(path))
+    if not _is_saco(value):
+        raise Unsupported(
+            "several files are several annotators, and this one is not of SA-Co",
+            where=str(path),
+            remedy="Give one file, or files whose images have is_instance_exhaustive.",
+        )
+    return _saco(value, str(path), who)
+
+
+def _is_saco(value: Any) -> bool:
+    images = value.get("images") if isinstance(value, dict) else None
+    first = images[0] if isinstance(images, list) and images else None
+    return isinstance(first, dict) and "is_instance_exhaustive" in first
+
+
 def _saco(value: Any, source: str, who: int) -> Iterator[Row]:
-    """SA-Co's annotations: an "image" is a phrase of a picture."""
+    """SA-Co's annotations: an "image" is a phrase of a picture. Where objects have masks, their boxes are not used: in
+    the published files they are divided by the size of the image.
+    """
     masks: dict[Any, list[Row]] = {}
-    for number, annotation in enumerate(_entries(value, "annotations", source)):
+    for number, annotation in enumerate(required_list(value, "annotations", source)):
         where = f"{source}, annotation {number}"
-        own = _box(_held(annotation, "bbox", where), where) | {"crowd": bool(annotation.get("iscrowd", 0))}
-        own |= {"mask": annotation["segmentation"]} if annotation.get("segmentation") else {}
-        masks.setdefault(_held(annotation, "image_id", where), []).append(own)
+        own: Row = {"crowd": bool(annotation.get("iscrowd", 0))}
+        own |= (
+            {"mask": annotation["segmentation"]}
+            if annotation.get("segmentation")
+            else box_row(required(annotation, "bbox", where), where)
+        )
+        masks.setdefault(required_id(annotation, "image_id", where), []).append(own)
     masked = any("mask" in own for listed in masks.values() for own in listed)
-    for number, image in enumerate(_entries(value, "images", source)):
+    for number, image in enumerate(required_list(value, "images", source)):
         where = f"{source}, image {number}"
-        name = _held(image, "id", where)
+        name = required_id(image, "id", where)
         row = {
             "image": image.get("file_name", name),
             "expression": name,
@@ -254,7 +194,7 @@ def _saco(value: Any, source: str, who: int) -> Iterator[Row]:
 
 def _no_pixels(image: Any, where: str) -> Row:
     """A mask without a pixel, of the size of an image."""
-    height, width = (expect(_held(image, key, where), "a number", key, where) for key in ("height", "width"))
+    height, width = (expect(required(image, key, where), "a number", key, where) for key in ("height", "width"))
     return {"size": [height, width], "counts": [height * width]}
 
 
@@ -263,15 +203,19 @@ def _folder(path: Path, source: str) -> Iterator[Row]:
     if (path / "Sentences").is_dir() and (path / "Annotations").is_dir():
         yield from _flickr(path)
         return
-    references = sorted(
-        one for one in path.iterdir() if is_entry(one) and re.match(r"g?refs\(.*\)\.(p|json)$", one.name)
-    )
-    if len(references) != 1 or not is_entry(path / "instances.json"):
+    references = sorted(file for file in path.iterdir() if is_entry(file) and _REFERENCES.fullmatch(file.name))
+    if len(references) > 1:
+        raise Conflict(
+            f"the folder holds {len(references)} files of references: {', '.join(file.name for file in references)}",
+            where=source,
+            remedy="Give the file of the one to use.",
+        )
+    if not references:
         raise InvalidFile(
             "the folder is not that of a data set of expressions",
             where=source,
-            remedy="It holds Sentences and Annotations (Flickr30k Entities), or one refs(...).p or grefs(...).json "
-            "beside instances.json (RefCOCO).",
+            remedy="It holds Sentences and Annotations (Flickr30k Entities), or refs(...).p or grefs(...).json beside "
+            "instances.json (RefCOCO).",
         )
     yield from _refer(references[0], path / "instances.json")
 
@@ -280,29 +224,44 @@ def _refer(references: Path, instances: Path) -> Iterator[Row]:
     """RefCOCO's references: one expression for each sentence."""
     source = str(references)
     data = _load(references) if references.suffix == ".json" else _unpickle(read_regular(references, source), source)
+    if not is_entry(instances):
+        raise MissingData(
+            "instances.json is missing, which has the boxes of the references",
+            where=source,
+            remedy="Put COCO's instances.json of the data set beside it.",
+        )
     held = _load(instances)
-    boxes = {one.get("id"): one.get("bbox") for one in _entries(held, "annotations", str(instances))}
-    images = {one.get("id"): one for one in _entries(held, "images", str(instances))}
+    objects, images = (
+        {required_id(entry, "id", f"{instances}, {key}[{number}]"): entry for number, entry in enumerate(entries)}
+        for key in ("annotations", "images")
+        for entries in [required_list(held, key, str(instances))]
+    )
+    of_class = Counter(map(_class_in_image, objects.values()))
     for number, reference in enumerate(expect(data, "an array", "refs", source)):
         where = f"{source}, ref {number}"
-        objects = _held(reference, "ann_id", where)
-        targets = [one for one in (objects if isinstance(objects, list) else [objects]) if one != -1]
+        named = required(reference, "ann_id", where)
+        targets = [target for target in (named if isinstance(named, list) else [named]) if target != -1]
         if reference.get("no_target"):
             targets = []
-        image = _held(reference, "image_id", where)
+        image = required_id(reference, "image_id", where)
         row: Row = {"image": image, "split": str(reference.get("split", ""))}
         row |= {key: images[image][key] for key in ("width", "height") if key in images.get(image, {})}
         for target in targets:
-            if target not in boxes:
+            if not isinstance(target, str | int) or target not in objects:
                 raise Unmatched(
                     f"annotation {target} is not in {instances.name}",
                     where=where,
                     remedy="Use the file of this data set.",
                 )
-        own = [_box(boxes[target], where) for target in targets] or [{}]
-        for sentence in expect(_held(reference, "sentences", where), "an array", "sentences", where):
-            words = {"expression": _held(sentence, "sent_id", where), "text": str(sentence.get("sent", ""))}
+        row["same_class"] = sum(of_class[kind] for kind in {_class_in_image(objects[target]) for target in targets})
+        own = [box_row(required(objects[target], "bbox", where), where) for target in targets] or [{}]
+        for sentence in expect(required(reference, "sentences", where), "an array", "sentences", where):
+            words = {"expression": required_id(sentence, "sent_id", where), "text": str(sentence.get("sent", ""))}
             yield from (row | words | box for box in own)
+
+
+def _class_in_image(annotation: Row) -> tuple[str, str]:
+    return str(annotation.get("image_id")), str(annotation.get("category_id"))
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -326,14 +285,24 @@ def _unpickle(data: bytes, source: str) -> Any:
 
 
 def _flickr(path: Path) -> Iterator[Row]:
-    """Phrases of sentences with their boxes; those without a box are left out."""
+    """Phrases of sentences with their boxes; those without a box are left out.
+
+    A phrase is known by its place among the phrases of its sentence that have boxes, as predictions list them.
+    """
+    splits: dict[str, str] = {}
+    for split in ("train", "val", "test"):
+        if is_entry(path / f"{split}.txt"):
+            names = read_regular(path / f"{split}.txt", str(path)).decode("utf-8", "replace").split()
+            splits |= dict.fromkeys(names, split)
     for file in sorted((path / "Sentences").glob("*.txt")):
         boxes, size = _flickr_boxes(path / "Annotations" / f"{file.stem}.xml")
         lines = read_regular(file, str(file)).decode("utf-8", "replace").splitlines()
+        own = {"image": file.stem, **size, **({"split": splits.get(file.stem, "")} if splits else {})}
         for number, line in enumerate(lines):
-            for place, (name, kinds, words) in enumerate(_PHRASE.findall(line)):
-                row = {"image": file.stem, "expression": f"{number}/{place}", "text": words, "type": kinds[1:], **size}
-                yield from (row | box for box in boxes.get(name, ()))
+            phrases = [phrase for phrase in _PHRASE.findall(line) if phrase[0] in boxes]
+            for place, (name, kinds, words) in enumerate(phrases):
+                row = {**own, "expression": f"{number}/{place}", "text": words, "type": kinds[1:]}
+                yield from (row | box for box in boxes[name])
 
 
 def _flickr_boxes(path: Path) -> tuple[dict[str, list[Row]], Row]:
@@ -361,7 +330,7 @@ def _predictions(task: Task, data: Any, columns: Mapping[str, str], truth: Recor
     if not isinstance(data, str | PathLike):
         return rows.read_side(task, data, columns, "prediction")
     path, source = Path(data), str(data)
-    log = _log_rows(path, source, "prediction")
+    log = log_rows(path, source, "prediction")
     if log is not None:
         return to_records(_table(source, log), task.prediction, {}, "prediction")
     if ending(path) != ".json":
@@ -371,26 +340,37 @@ def _predictions(task: Task, data: Any, columns: Mapping[str, str], truth: Recor
     value = _load(path)
     if not value or not isinstance(value[0], dict) or "image_id" not in value[0] or "expression" in value[0]:
         return rows.read_side(task, data, columns, "prediction")
-    made = list(_phrase_results(value, source) if "sentence_id" in value[0] else _results(value, source, truth))
+    made = list(_phrase_results(value, source, truth) if "sentence_id" in value[0] else _results(value, source, truth))
     return to_records(_table(source, made), task.prediction, {}, "prediction")
 
 
-def _phrase_results(value: list[Any], source: str) -> Iterator[Row]:
+def _phrase_results(value: list[Any], source: str, truth: Records | None) -> Iterator[Row]:
     """Boxes of the phrases of sentences, in the order of rank: corners."""
+    phrases: dict[tuple[str, str], set[str]] = {}
+    if truth is not None:
+        for image, name in zip(truth["image"].tolist(), truth["expression"].tolist(), strict=True):
+            phrases.setdefault((str(image), str(name).partition("/")[0]), set()).add(str(name))
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(value):
         where = f"{source}, entry {number}"
-        image, sentence = str(_held(entry, "image_id", where)), str(_held(entry, "sentence_id", where))
+        image, sentence = str(required_id(entry, "image_id", where)), str(required(entry, "sentence_id", where))
         if (image, sentence) in seen:
-            raise InvalidValue(
-                f"sentence {sentence} of image '{image}' stands a second time", where=where, remedy="Keep one of them."
+            raise DuplicateKey(
+                f"sentence {sentence} of image '{image}' appears twice", where=where, remedy="Keep one of them."
             )
         seen.add((image, sentence))
-        for place, boxes in enumerate(expect(_held(entry, "boxes", where), "an array", "boxes", where)):
+        listed = expect(required(entry, "boxes", where), "an array", "boxes", where)
+        expected = len(phrases.get((image, sentence), ()))
+        if phrases and len(listed) != expected:
+            raise ShapeMismatch(
+                f"there are boxes for {count_text(len(listed), 'phrase')}, and sentence {sentence} of image '{image}' "
+                f"has {count_text(expected, 'phrase')} with a true box",
+                where=where,
+                remedy="Give a list for each phrase that has a true box, in the order of the sentence.",
+            )
+        for place, boxes in enumerate(listed):
             for box in expect(boxes, "an array", "boxes", where):
-                corner = _box(box, where)
-                corner["w"], corner["h"] = corner["w"] - corner["x"], corner["h"] - corner["y"]
-                yield {"image": image, "expression": f"{sentence}/{place}", **corner}
+                yield {"image": image, "expression": f"{sentence}/{place}", **corner_row(box, where)}
 
 
 def _results(value: list[Any], source: str, truth: Records | None) -> Iterator[Row]:
@@ -411,14 +391,14 @@ def _results(value: list[Any], source: str, truth: Records | None) -> Iterator[R
     masked, masks = truth is not None and "mask" in truth, 0
     for number, entry in enumerate(value):
         where = f"{source}, record {number}"
-        name = _held(entry, "image_id", where)
+        name = required_id(entry, "image_id", where)
         seen.add(str(name))
         row: Row = {"image": image_of.get(str(name), name), "expression": name}
-        if "bbox" in entry:
-            row |= _box(entry["bbox"], where)
         if "segmentation" in entry and (masked or "bbox" not in entry):
             row["mask"] = entry["segmentation"]
             masks += 1
+        elif "bbox" in entry:
+            row |= box_row(entry["bbox"], where)
         if "score" in entry:
             row["score"] = entry["score"]
         yield row

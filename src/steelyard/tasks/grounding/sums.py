@@ -10,7 +10,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.counts import share_text
-from steelyard.core.errors import Conflict, MissingColumn
+from steelyard.core.errors import Conflict, MissingColumn, UnknownName, nearest
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
 from steelyard.tasks.grounding.data import GroundingPairs
@@ -19,6 +19,7 @@ from steelyard.tasks.grounding.overlap import RULES, Like, Overlap, Precision, R
 Several = Literal["first", "best"]
 Boxes = Literal["", "any", "merged"]
 Matching = Literal["optimal", "greedy"]
+LEAST_SCORE = 0.5  # of a box that counts in sets, where boxes have scores
 CLOSE = 1e-6  # of a threshold, within which other tools may decide otherwise
 
 
@@ -40,21 +41,59 @@ class ExpressionSum(Sum):
 class Expressions(ExpressionSum):
     """Expressions: all, those with an answer, those that name something, nothing, or one object.
 
-    `each` is for metrics of one object by expression: all, where each names one.
+    `each` and `boxed` are all expressions and raise where the data do not fit: `each` where an expression does not name
+    exactly one object, `boxed` where predictions are points.
     """
 
     name = "grounding.expressions"
 
-    of: Literal["all", "answered", "target", "none", "one", "each"] = "all"
+    of: Literal["all", "answered", "target", "none", "one", "each", "boxed"] = "all"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
         if self.of == "each":
             require_one(pairs)
+        if self.of == "boxed":
+            require_boxes(pairs)
         if self.of in ("one", "each"):
             return np.asarray(pairs.targets == 1)
         if self.of == "answered":
             return pairs.answered
-        return np.ones(len(pairs.owner)) if self.of == "all" else (pairs.targets > 0) == (self.of == "target")
+        if self.of in ("all", "boxed"):
+            return np.ones(len(pairs.owner))
+        return np.asarray((pairs.targets > 0) == (self.of == "target"))
+
+
+class Phrases(ExpressionSum):
+    """Expressions of a kind that name something: a phrase of the kinds `vehicles/other` is of both."""
+
+    name = "grounding.phrases"
+
+    kind: str
+
+    def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        return (pairs.targets > 0) & of_kind(pairs, self.kind)
+
+
+def of_kind(pairs: GroundingPairs, kind: str) -> Array:
+    """Whether each expression is of a kind, by the column `type`."""
+    if "type" not in pairs.truth:
+        raise MissingColumn(
+            "column 'type' is missing, which the setting type reads",
+            where=pairs.truth.source,
+            remedy="Add it, or leave out the setting.",
+        )
+    kinds = kinds_of(pairs)
+    if not any(kind in own for own in kinds):
+        known = sorted({name for own in kinds for name in own})
+        raise UnknownName(
+            f"no expression is of the type '{kind}'", where=pairs.truth.source, remedy=nearest(kind, known)
+        )
+    return np.array([kind in own for own in kinds], dtype=bool)
+
+
+def kinds_of(pairs: GroundingPairs) -> list[tuple[str, ...]]:
+    """The kinds of each expression."""
+    return [tuple(part for part in text.split("/") if part) for text in pairs.truth_column("type").tolist()]
 
 
 def require_one(pairs: GroundingPairs) -> None:
@@ -68,6 +107,16 @@ def require_one(pairs: GroundingPairs) -> None:
             f"expression '{pairs.truth['expression'][group]}' {said}, and the metric compares one box with one",
             where=pairs.truth.place(group),
             remedy="Use exact_set, set_f1, n_acc and t_acc, which take any number, or of=one for the others alone.",
+        )
+
+
+def require_boxes(pairs: GroundingPairs) -> None:
+    """Raise where the predictions are points."""
+    if len(pairs.predicted.box) and np.isnan(pairs.predicted.box[:, 0]).all():
+        raise Conflict(
+            "the predictions are points, and the metric compares boxes",
+            where=pairs.prediction.source,
+            remedy="Use pointing, or give boxes.",
         )
 
 
@@ -92,10 +141,10 @@ class Cells:
 
 def cells(pairs: GroundingPairs, cache: SharedCache) -> Cells:
     """The pairs of objects that are compared, made once."""
-    if pairs.rows is not None and "annotator" in pairs.rows and len(set(pairs.rows["annotator"].tolist())) > 1:
+    if "annotators" in pairs.held:
         raise Conflict(
             "the truth is of several annotators",
-            where=pairs.rows.source,
+            where=pairs.truth.source,
             remedy="Use cgf1, pmf1, il_mcc and item_f1, or give the rows of one annotator.",
         )
     return cache.once("grounding cells", lambda: Cells(pairs))
@@ -171,6 +220,7 @@ class HitSum(ExpressionSum):
     several: Several = "first"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        require_boxes(pairs)
         rule = rule_of(self.like, self.overlap, self.clip, self.precision)
         predicted, value = chosen(pairs, cache, rule, self.several)
         hit = (value > self.threshold) if self.edge == "open" else (value >= self.threshold)
@@ -185,6 +235,7 @@ class OverlapSum(ExpressionSum):
     several: Several = "first"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        require_boxes(pairs)
         return chosen(pairs, cache, Rule(), self.several)[1]
 
 
@@ -196,6 +247,7 @@ class CentreSum(ExpressionSum):
     several: Several = "first"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        require_boxes(pairs)
         predicted, _ = chosen(pairs, cache, Rule(), self.several)
         box = pairs.predicted.box[predicted] if len(pairs.predicted.box) else np.full((len(predicted), 4), np.nan)
         middle = (box[:, :2] + box[:, 2:]) / 2
@@ -207,32 +259,51 @@ class CentreSum(ExpressionSum):
 
 
 class PointSum(ExpressionSum):
-    """Expressions whose first point lies in one of the true boxes, or near it."""
+    """Expressions whose first point lies in one of the true objects, or near it: in its mask, or else in its box."""
 
     name = "grounding.points"
 
     tolerance: float = 0.0
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        if len(pairs.predicted.point) and np.isnan(pairs.predicted.point[:, 0]).all():
+            raise Conflict(
+                "the predictions are boxes, and the metric is of points",
+                where=pairs.prediction.source,
+                remedy="Use centre for the centres of boxes, or give points in px and py.",
+            )
         of = cells(pairs, cache)
         point, true = pairs.predicted.point[of.predicted], pairs.true.box[of.true]
         away = np.maximum(np.maximum(true[:, :2] - point, point - true[:, 2:]), 0)
         inside = (np.hypot(away[:, 0], away[:, 1]) <= self.tolerance) & (ranked(pairs, cache)[of.predicted] == 0)
+        if pairs.true.mask is not None:  # the box around a mask is a bound: what is too far from it is from the mask
+            for place in np.flatnonzero(inside).tolist():
+                mask = np.asarray(_native.mask_decode([pairs.true.mask[of.true[place]]]))[0]
+                inside[place] = _distance(mask, point[place]) <= self.tolerance
         hits = np.zeros(len(pairs.owner))
         hits[of.expression[inside]] = 1
         return hits
 
 
+def _distance(mask: Array, point: Array) -> float:
+    """How far a point is from the nearest pixel of a mask (width, height); a pixel is a square with sides of 1."""
+    pixels = np.argwhere(mask)
+    away = np.maximum(np.maximum(pixels - point, point - pixels - 1), 0)
+    return float(np.hypot(away[:, 0], away[:, 1]).min(initial=np.inf))
+
+
 class RecallSum(ExpressionSum):
-    """Expressions of which one of the first boxes is a hit; `most` 0 takes all."""
+    """Expressions of which one of the first boxes is a hit; `most` 0 takes all. `kind` takes those of one kind."""
 
     name = "grounding.recall"
 
     most: int
     iou: float = 0.5
     boxes: Boxes = ""
+    kind: str = ""
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
+        require_boxes(pairs)
         of = cells(pairs, cache)
         several = int((pairs.targets > 1).sum())
         if not self.boxes and several:
@@ -254,7 +325,7 @@ class RecallSum(ExpressionSum):
         inside = ranked(pairs, cache)[of.predicted] < self.most if self.most else np.ones(len(value), dtype=bool)
         hits = np.zeros(len(pairs.owner))
         hits[of.expression[inside & (value >= self.iou)]] = 1
-        return hits
+        return hits * of_kind(pairs, self.kind) if self.kind else hits
 
 
 def _each_group(fold: np.ufunc, values: Array, begin: Array, groups: Array) -> Array:
@@ -275,16 +346,20 @@ class SetSum(ExpressionSum):
     name = "grounding.sets"
 
     iou: float = 0.5
-    score: float = 0.5
+    score: float = LEAST_SCORE
     overlap: Overlap = "iou"
     matching: Matching = "optimal"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
-        kept = (
-            pairs.predicted.score >= self.score
-            if pairs.predicted.scored
-            else np.ones(len(pairs.predicted.score), dtype=bool)
-        )
+        kept = np.ones(len(pairs.predicted.score), dtype=bool)
+        if pairs.predicted.scored:
+            kept = pairs.predicted.score >= self.score
+        elif self.score != LEAST_SCORE and len(kept):
+            raise MissingColumn(
+                f"the predictions have no scores, and the metric counts boxes with a score of {self.score:g} or more",
+                where=pairs.prediction.source,
+                remedy="Add a column 'score', or leave out the setting score: then every box counts.",
+            )
         replies = np.zeros(len(pairs.owner), dtype=np.int64)
         place = np.flatnonzero(pairs.replies > 0)
         if len(place):

@@ -9,23 +9,38 @@ import numpy as np
 from steelyard.core.figure import Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
-from steelyard.core.scene import BoxShape, Scene
+from steelyard.core.scene import BoxShape, PolygonShape, Role, Scene
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.tasks.grounding.data import GroundingPairs
 from steelyard.tasks.grounding.explain import explain as explain
 from steelyard.tasks.grounding.overlap import Rule, overlaps
-from steelyard.tasks.grounding.sums import cells, chosen, similarities
+from steelyard.tasks.grounding.pictures import (
+    concept_sums,
+    concept_table,
+    mask_shapes,
+    pmf1_curve,
+    union_table,
+)
+from steelyard.tasks.grounding.sums import Boxes, RecallSum, cells, chosen, kinds_of, similarities, united_masks
 
 BINS = 20
 LOOSE = 0.1  # IoU from which a box below 0.5 is on its object, but loose
 MOST = 4000  # points of a cloud
+DOT = 4.0  # pixels around a point that is shown as a box
 
 
 def _best(pairs: GroundingPairs) -> Array:
-    """The largest IoU of each expression that names something; nan for others."""
+    """The largest IoU of each expression that names something, of masks where both sides have them; nan for others, and
+    where several people annotated.
+    """
+    if "annotators" in pairs.held:
+        return np.full(len(pairs.owner), np.nan)
     cache = SharedCache()
+    if "masks" in pairs.held:
+        inter, union, _ = united_masks(pairs, cache, "mask")
+        return np.where(pairs.targets > 0, inter / np.maximum(union, 1), np.nan)
     of = cells(pairs, cache)
     best = np.where(pairs.targets > 0, 0.0, np.nan)
     np.maximum.at(best, of.expression, similarities(pairs, cache, Rule()))
@@ -35,10 +50,22 @@ def _best(pairs: GroundingPairs) -> Array:
 def tables(pairs: GroundingPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Outcomes of the replies, and presence."""
     made = {"outcomes": lambda: _outcomes(pairs), "presence": lambda: _presence(pairs)}
+    concepts = concept_sums(state)
+    if concepts is not None:
+        made["concepts"] = lambda: concept_table(*concepts)
+    if "annotators" in pairs.held:
+        del made["presence"]
+        return made
     if (pairs.targets == 1).any():
         made["errors"] = lambda: _errors(pairs)
         made["by_words"] = lambda: _by_words(pairs)
         made["by_area"] = lambda: _by_area(pairs)
+        if pairs.truth.find("same_class") is not None:
+            made["by_same_class"] = lambda: _by_same_class(pairs)
+    if "type" in pairs.truth and len(pairs.predicted.box):
+        made["by_type"] = lambda: _by_type(pairs)
+    if "masks" in pairs.held:
+        made["unions"] = lambda: union_table(pairs)
     return made
 
 
@@ -110,6 +137,35 @@ def _by_area(pairs: GroundingPairs) -> Table:
     return _accuracy_table("by_area", "By area of the true box", "pixels", pairs, groups)
 
 
+def _by_same_class(pairs: GroundingPairs) -> Table:
+    """By how many objects of the same class the image holds, the meant one included."""
+    column = pairs.truth.find("same_class")
+    assert column is not None
+    count = np.array([float(value) for value in column[pairs.truth_row].tolist()])
+    groups = [("1", count == 1), ("2", count == 2), ("3 or 4", (count == 3) | (count == 4)), ("5 or more", count >= 5)]
+    return _accuracy_table("by_same_class", "By number of objects of the same class", "objects", pairs, groups)
+
+
+def _by_type(pairs: GroundingPairs) -> Table:
+    """Recall at 1, 5 and 10 of the phrases of each type, in both protocols; a phrase with two types is in both rows."""
+    kinds, cache, target = kinds_of(pairs), SharedCache(), pairs.targets > 0
+    names = sorted({name for own in kinds for name in own})
+    protocols: tuple[tuple[str, Boxes], ...] = (("any", "any"), ("merged", "merged"))
+    columns = [(f"{title}, first {k}", RecallSum(k, 0.5, boxes)) for title, boxes in protocols for k in (1, 5, 10)]
+    hits = np.stack([sums.of_expressions(pairs, cache) for _, sums in columns], axis=1)
+    groups = [("all", target), *((name, target & np.array([name in own for own in kinds])) for name in names)]
+    groups = [(name, inside) for name, inside in groups if inside.any()]
+    values = [[float(inside.sum()), *hits[inside].mean(axis=0).tolist()] for _, inside in groups]
+    return Table(
+        "by_type",
+        "Recall by type of phrase, of any true box and of the box around all",
+        "type",
+        tuple(name for name, _ in groups),
+        ("phrases", *(title for title, _ in columns)),
+        np.array(values),
+    )
+
+
 def _outcomes(pairs: GroundingPairs) -> Table:
     said = pairs.prediction_row >= 0
     names = np.full(len(said), "no reply", dtype=object)
@@ -142,6 +198,9 @@ def _presence(pairs: GroundingPairs) -> Table:
 
 def figures(pairs: GroundingPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
+    concepts = concept_sums(state)
+    if concepts is not None and len(pairs.owner):
+        return {"concepts": lambda: pmf1_curve(*concepts, pairs.weight)}
     if not len(pairs.owner) or not len(pairs.predicted.box) or np.isnan(pairs.predicted.box[:, 0]).all():
         return {}
     made: dict[str, Callable[[], Figure]] = {"overlaps": lambda: overlap_histogram(pairs)}
@@ -225,23 +284,21 @@ def listing(pairs: GroundingPairs, state: State) -> Listing:
 
 
 def scene(pairs: GroundingPairs, unit: int, metric: Metric) -> Scene:
-    """The true and found boxes of all expressions of an image."""
+    """The true and found objects of all expressions of an image."""
     places = np.flatnonzero(pairs.owner == unit)
-    of, cache = cells(pairs, SharedCache()), SharedCache()
-    value = similarities(pairs, cache, Rule())
-    hits = of.expression[value >= 0.5]
-    shapes: list[BoxShape] = []
+    true_hit, found_hit = _matched(pairs, places)
+    shapes: list[BoxShape | PolygonShape] = []
     for number, place in enumerate(places.tolist(), 1):
         group, reply = int(pairs.truth_row[place]), int(pairs.prediction_row[place])
-        hit = bool((hits == place).any())
-        for x1, y1, x2, y2 in pairs.true.box[pairs.true.begin[group] : pairs.true.begin[group + 1]].tolist():
-            shapes.append(BoxShape("truth", x1, y1, x2 - x1, y2 - y1, str(number), hit))
-        if reply >= 0:
-            for x1, y1, x2, y2 in pairs.predicted.box[
-                pairs.predicted.begin[reply] : pairs.predicted.begin[reply + 1]
-            ].tolist():
-                if x1 == x1:
-                    shapes.append(BoxShape("prediction", x1, y1, x2 - x1, y2 - y1, str(number), hit))
+        if "masks" in pairs.held:
+            shapes += mask_shapes(pairs, place, str(number))
+            continue
+        for row in range(pairs.true.begin[group], pairs.true.begin[group + 1]):
+            shapes.append(_shape("truth", pairs.true.box[row], str(number), row in true_hit))
+        for row in range(pairs.predicted.begin[reply], pairs.predicted.begin[reply + 1]) if reply >= 0 else ():
+            box, point = pairs.predicted.box[row], pairs.predicted.point[row]
+            corners = np.concatenate([point - DOT, point + DOT]) if np.isnan(box[0]) else box
+            shapes.append(_shape("prediction", corners, str(number), row in found_hit))
     name = "text" if "text" in pairs.truth else "expression"
     words = "; ".join(
         f"{number} {pairs.truth[name][pairs.truth_row[place]]}" for number, place in enumerate(places.tolist(), 1)
@@ -250,3 +307,34 @@ def scene(pairs: GroundingPairs, unit: int, metric: Metric) -> Scene:
     size = pairs.size[pairs.truth_row[places[0]]] if len(places) else np.full(2, np.nan)
     bounds = None if np.isnan(size).any() else (0.0, 0.0, float(size[0]), float(size[1]))
     return Scene(f"Image {image}", words[:400], tuple(shapes), bounds, (image.rsplit(".", 1)[0],))
+
+
+def _shape(role: Role, corners: Array, label: str, matched: bool) -> BoxShape:
+    x1, y1, x2, y2 = corners.tolist()
+    return BoxShape(role, x1, y1, x2 - x1, y2 - y1, label, matched)
+
+
+def _matched(pairs: GroundingPairs, places: Array) -> tuple[set[int], set[int]]:
+    """The true and the found objects of some expressions that fit each other, one to one: boxes by IoU, the best pair
+    first, and points inside the box.
+    """
+    true_hit: set[int] = set()
+    found_hit: set[int] = set()
+    for place in places.tolist():
+        group, reply = int(pairs.truth_row[place]), int(pairs.prediction_row[place])
+        if reply < 0:
+            continue
+        rows, columns = (
+            np.arange(side.begin[one], side.begin[one + 1])
+            for side, one in ((pairs.true, group), (pairs.predicted, reply))
+        )
+        true, shown = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
+        value = overlaps(pairs.predicted.box[shown], pairs.true.box[true], np.full((len(true), 2), np.nan), Rule())
+        point, box = pairs.predicted.point[shown], pairs.true.box[true]
+        inside = ((point >= box[:, :2]) & (point <= box[:, 2:])).all(axis=1)
+        value = np.where(np.isnan(value), inside * 1.0, value)
+        for pair in np.argsort(-value, kind="stable").tolist():
+            if value[pair] >= 0.5 and int(true[pair]) not in true_hit and int(shown[pair]) not in found_hit:
+                true_hit.add(int(true[pair]))
+                found_hit.add(int(shown[pair]))
+    return true_hit, found_hit

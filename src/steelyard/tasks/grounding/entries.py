@@ -1,0 +1,46 @@
+"""Entries of JSON files as rows of expressions: required keys, lists and boxes, with errors that name the place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.core.errors import InvalidValue, MissingKey
+from steelyard.io.json import expect
+
+Row = dict[str, Any]
+
+
+def required(entry: Any, key: str, where: str) -> Any:
+    """The value of a key that an entry must have."""
+    if not isinstance(entry, dict) or key not in entry:
+        raise MissingKey(f"key '{key}' is missing", where=where, remedy="Is the file complete?")
+    return entry[key]
+
+
+def required_list(value: Any, key: str, source: str) -> list[Row]:
+    """The list of objects under a key that an object must have."""
+    entries = expect(required(value, key, source), "an array", key, source)
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise InvalidValue(f"'{key}' holds {str(entry)[:60]}, which is not an object", where=f"{source}[{number}]")
+    return list(entries)
+
+
+def required_id(entry: Any, key: str, where: str) -> str | int:
+    """The id under a key that an entry must have."""
+    value: str | int = expect(required(entry, key, where), "a text or a number", key, where)
+    return value
+
+
+def box_row(value: Any, where: str) -> Row:
+    """The columns of a box that is given as x, y, width, height."""
+    numbers = isinstance(value, list | tuple) and len(value) == 4
+    if not numbers or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value):
+        raise InvalidValue(f"{str(value)[:60]} is not a box", where=where, remedy="A box has four numbers.")
+    return dict(zip(("x", "y", "w", "h"), map(float, value), strict=True))
+
+
+def corner_row(value: Any, where: str) -> Row:
+    """The columns of a box that is given by its corners x1, y1, x2, y2."""
+    box = box_row(value, where)
+    return box | {"w": box["w"] - box["x"], "h": box["h"] - box["y"]}
