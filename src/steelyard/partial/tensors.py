@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from steelyard.core.errors import InvalidNumber, InvalidValue, Unsupported
+from steelyard.core.counts import count_text
+from steelyard.core.errors import (
+    DuplicateKey,
+    InvalidNumber,
+    InvalidValue,
+    MissingColumn,
+    ShapeMismatch,
+    Unmatched,
+    Unsupported,
+)
+from steelyard.core.pairs import Array
 from steelyard.core.plain import is_plain
 from steelyard.core.records import Records
 
@@ -124,3 +134,28 @@ def best(scores: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The place of the highest score, the first of equals; and how many places hold a score that is not finite."""
     wrong = (~torch.isfinite(scores)).any(dim).sum()
     return scores.argmax(dim), wrong
+
+
+def image_names(sides: tuple[Any, Any], named: list[str], many: int) -> list[Any]:
+    """The names of a batch's images, which both sides have in one order."""
+    image_lists = [list(side["image"]) if isinstance(side, Mapping) and "image" in side else None for side in sides]
+    for where, images in zip(named, image_lists, strict=True):
+        if images is None:
+            raise MissingColumn("column 'image' is missing", where=where, remedy="Name each map's image.")
+        if len(images) != many:
+            raise ShapeMismatch(f"names {count_text(len(images), 'image')} and has {many} maps", where=where)
+    if list(map(str, image_lists[0] or ())) != list(map(str, image_lists[1] or ())):
+        raise Unmatched(
+            "the images are not those of the truth, in its order", where=named[1], remedy="Give both sides alike."
+        )
+    return image_lists[0] or []
+
+
+def distinct_images(images: list[Any], rows: Array, tolerance: float = 0.0) -> Array:
+    """The first row of each image; an image that came with other numbers is an error."""
+    first: dict[str, int] = {}
+    for i, image in enumerate(map(str, images)):
+        at = first.setdefault(image, i)
+        if at != i and not np.allclose(rows[at], rows[i], rtol=tolerance, atol=0.0, equal_nan=True):
+            raise DuplicateKey(f"image '{image}' came twice with different data", remedy="Give every image its own id.")
+    return np.array(list(first.values()), dtype=np.int64)

@@ -17,20 +17,13 @@ from steelyard.core.options import Options
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
+from steelyard.tasks.depth.measured import Asked, measured_row
 from steelyard.tasks.depth.pixels import Array, Fit, ImageRow, N
 from steelyard.tasks.depth.rules import DepthRules, Pixels, readings, rules_of
 from steelyard.tasks.fields.data import FieldPairs, field_schemas, join_fields
 
 TRUTH, PREDICTION = field_schemas("the depth of each pixel")
-
-
-class Asked(Frozen):
-    """What one pass over the images measures: thresholds of delta, parts of the image, rules of edges, scales."""
-
-    thresholds: tuple[float, ...] = ()
-    parts: tuple[str, ...] = ("all",)
-    edges: tuple[bool, ...] = ()
-    scales: bool = False
+NO_EXTENT = (float("nan"), float("nan"))
 
 
 class ImageResult(Frozen):
@@ -152,9 +145,16 @@ class DepthPairs(FieldPairs):
                 for pooled in asked.edges
             }
             scale = self.scale_of(row, pixels) if asked.scales else float("nan")
-            return ImageResult(rows, edges, scale), extent_of(truth) if not row.sums[N] else (np.nan, np.nan)
+            return ImageResult(rows, edges, scale), extent_of(truth) if not row.sums[N] else NO_EXTENT
 
-        results = for_each(len(self.owner), of_image)
+        numbers = self.measured
+        if numbers is None:
+            results = for_each(len(self.owner), of_image)
+        else:
+            results = []
+            for own in numbers:
+                row, extent = measured_row(own, asked, self.truth.source)
+                results.append((ImageResult({"all": row}, {}, row.scale), extent if not row.sums[N] else NO_EXTENT))
         if results and not any(result.rows["all"].sums[N] for result, _ in results):
             self._refuse_empty([extent for _, extent in results])
         return [result for result, _ in results]

@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.core.block import MomentsBlock, SumBlock
 from steelyard.core.statistic import Moments, SharedCache, Statistic, Sum
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.depth.data import Asked, DepthPairs, ImageResult
+from steelyard.tasks.depth.data import DepthPairs, ImageResult
+from steelyard.tasks.depth.measured import Asked
 from steelyard.tasks.depth.pixels import (
     ABS,
     ABS_REL,

@@ -57,6 +57,7 @@ TASK = Task(
     reader="fields",
     views="steelyard.tasks.depth.views",
     checks="steelyard.tasks.depth.checks",
+    device="steelyard.tasks.depth.device",
     spellings={
         "abs_relative_difference": "abs_rel",
         "rmse_linear": "rmse",

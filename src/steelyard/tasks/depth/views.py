@@ -102,7 +102,7 @@ def scene(pairs: DepthPairs, unit: int, metric: Metric) -> Scene:
 
 def figures(pairs: DepthPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for."""
-    if not len(state) or DepthSums() not in state.blocks:
+    if not len(state) or DepthSums() not in state.blocks or pairs.measured is not None:
         return {}
     makers = {"depth_maps": lambda: worst_maps(pairs, state), "distance": lambda: over_distance(pairs)}
     if pairs.rules.align != "none" and pairs.rules.align_per == "image":

@@ -33,4 +33,5 @@ TASK = Task(
     reader="fields",
     views="steelyard.tasks.disparity.views",
     checks="steelyard.tasks.disparity.checks",
+    device="steelyard.tasks.disparity.device",
 )

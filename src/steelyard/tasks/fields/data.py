@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InputError, MissingColumn, ShapeMismatch, UnknownName, nearest
+from steelyard.core.errors import InputError, MissingColumn, MissingData, ShapeMismatch, UnknownName, nearest
 from steelyard.core.options import SIDES
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, MapRecords, Records, Schema, distinct_values, weight_column
@@ -53,6 +53,12 @@ def readings_of(chosen: Chosen, kind: Kind, channels: int, **more: Any) -> tuple
     return first, second
 
 
+class MeasuredFields(Records):
+    """Images that were measured on a device: a row of numbers for each, in the order of the rows."""
+
+    numbers: Any = None
+
+
 class FieldPairs(Pairs):
     """Images with both fields, which are read when they are measured: never more of them at once than threads."""
 
@@ -68,6 +74,13 @@ class FieldPairs(Pairs):
         """The regions that are marked, and what each of them leaves over."""
         named = [name.partition(":")[2] for name in self.truth.columns if name.startswith("region:")]
         return tuple(dict.fromkeys([*named, *(OPPOSITE[name] for name in named if name in OPPOSITE)]))
+
+    @property
+    def measured(self) -> Array | None:
+        """The numbers of each pair, (pairs, columns), where a device has measured them; None where there are fields."""
+        if not isinstance(self.truth, MeasuredFields):
+            return None
+        return np.asarray(self.truth.numbers[self.truth_row])
 
     def load_pair(self, pair: int) -> tuple[Array, Array | None]:
         """Both fields of a pair, of one size; None where there is no prediction."""
@@ -132,6 +145,8 @@ class FieldPairs(Pairs):
         return np.asarray(np.isfinite(values) & (values != 0))
 
     def _open(self, records: Records, column: str, row: int, reading: Reading) -> Array:
+        if isinstance(records, MeasuredFields):
+            raise not_kept("this metric or picture needs the fields", records.source)
         value = records[column][row]
         try:
             return open_field(value, reading, records.sums if isinstance(records, MapRecords) else None)
@@ -150,6 +165,13 @@ class FieldPairs(Pairs):
     def pair_of(self, unit: int) -> int:
         """The pair of a unit."""
         return int(np.flatnonzero(self.owner == unit)[0])
+
+
+def not_kept(what: str, source: str) -> MissingData:
+    """An error for what the sums of a device do not tell."""
+    return MissingData(
+        f"{what}, and only sums of each image were kept on the device", where=source, remedy="Leave device out."
+    )
 
 
 FieldPairsType = TypeVar("FieldPairsType", bound=FieldPairs)

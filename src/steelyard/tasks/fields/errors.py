@@ -10,14 +10,13 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import SumBlock
-from steelyard.core.errors import InvalidSpec, ShapeMismatch, UnknownName, nearest
+from steelyard.core.errors import Conflict, InvalidSpec, ShapeMismatch, UnknownName, nearest
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.pairs import Array
-from steelyard.core.records import Records
 from steelyard.core.statistic import SharedCache, Sum
 from steelyard.maps.each import for_each
-from steelyard.tasks.fields.data import FieldPairs
+from steelyard.tasks.fields.data import FieldPairs, not_kept
 
 What = Literal["error", "square", "outlier", "bad", "wauc", "angle", "density", "quantile"]
 Average = Literal["", "pixel", "image"]
@@ -62,12 +61,6 @@ class LoadedPair(Frozen):
     def shape(self) -> tuple[int, ...]:
         """Height and width."""
         return self.predicted.shape[:2]
-
-
-class CountedErrors(Records):
-    """Images whose errors were summed where they were made: `sums` by the text of a statistic, (images, 4)."""
-
-    sums_of: Any = None
 
 
 class ErrorPairs(FieldPairs):
@@ -197,6 +190,42 @@ class ImageErrors(Frozen):
     quantiles: tuple[float, ...]
 
 
+def device_request(channels: int, preset: str) -> ErrorRequest:
+    """All that is summed on a device, where it is not yet known which metrics will be asked for."""
+    quantiles = tuple(("all", at) for at in (50.0, 90.0, 95.0, 99.0)) if preset == "eth3d" else ()
+    thresholds = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
+    return ErrorRequest(("all", "s0-10", "s10-40", "s40+"), thresholds, True, channels == 2, True, quantiles)
+
+
+def measure_images(pairs: ErrorPairs, request: ErrorRequest) -> list[ImageErrors]:
+    """Sum up the errors of all images, or take the sums that a device made."""
+    if pairs.several and (request.kitti or request.angles):
+        what = "rule=kitti" if request.kitti else "aae"
+        raise Conflict(
+            f"{what} is defined for one truth per pixel, and the preset spring has four",
+            remedy=f"Leave out {what} or the preset.",
+        )
+    if pairs.measured is None:
+        return for_each(len(pairs.owner), lambda pair: measure_image(pairs, pair, request))
+    kept = device_request(pairs.channels, pairs.preset)
+    for asked, known, name in (
+        (request.groups, kept.groups, "of={}"),
+        (request.thresholds, kept.thresholds, "a threshold of {:g} px"),
+        (request.quantiles, kept.quantiles, "a quantile ({0[0]}, {0[1]:g} %)"),
+    ):
+        lacking = [name.format(one) for one in asked if one not in known]
+        if lacking:
+            raise not_kept(f"a metric needs {lacking[0]}", pairs.truth.source)
+    columns = [*range(ABOVE), *(ABOVE + kept.thresholds.index(limit) for limit in request.thresholds), -1]
+    groups = [kept.groups.index(name) for name in request.groups]
+    quantiles = [kept.quantiles.index(one) for one in request.quantiles]
+    end = len(kept.groups) * (ABOVE + len(kept.thresholds) + 1)
+    return [
+        ImageErrors(row[:end].reshape(len(kept.groups), -1)[groups][:, columns], tuple(row[end:][quantiles].tolist()))
+        for row in pairs.measured
+    ]
+
+
 def measure_image(pairs: ErrorPairs, pair: int, request: ErrorRequest) -> ImageErrors:
     """Sum up the errors of one image."""
     loaded = pairs.load(pair)
@@ -278,13 +307,11 @@ class FieldSum(Sum):
     rule: Rule = ""
 
     def measure(self, pairs: ErrorPairs, cache: SharedCache) -> SumBlock:
-        if isinstance(pairs.truth, CountedErrors):
-            return SumBlock(pairs.truth.sums_of(self, pairs))
         wanted = tuple(s for s in cache.statistics if isinstance(s, FieldSum)) or (self,)
         request = ErrorRequest.for_statistics(wanted, pairs.rule)
         images = cache.once(
             ("fields errors", request),
-            lambda: for_each(len(pairs.owner), lambda pair: measure_image(pairs, pair, request)),
+            lambda: measure_images(pairs, request),
         )
         values = np.zeros((len(pairs.units), 4))
         for unit, image in zip(pairs.owner.tolist(), images, strict=True):

@@ -11,7 +11,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 from steelyard.tasks.fields.data import join_fields, readings_of
-from steelyard.tasks.fields.errors import CountedErrors, ErrorPairs
+from steelyard.tasks.fields.errors import ErrorPairs
 from steelyard.tasks.fields.options import COMMON, Chosen, preset_option
 
 Presets = Mapping[str, Mapping[str, Any]]
@@ -99,6 +99,11 @@ def join_flow(truth: Records, prediction: Records, policy: Policy, options: Opti
 
 
 def _join(truth: Records, prediction: Records, policy: Policy, chosen: Chosen, channels: int) -> ErrorPairs:
+    return join_fields(ErrorPairs, truth, prediction, policy, **error_settings(chosen, channels))
+
+
+def error_settings(chosen: Chosen, channels: int) -> dict[str, Any]:
+    """The fields of `ErrorPairs` that options and the preset set."""
     disparity = channels == 1
     several = bool(chosen.setting("several", False))
     if several and chosen.of("resize") != "off":
@@ -112,26 +117,22 @@ def _join(truth: Records, prediction: Records, policy: Policy, chosen: Chosen, c
         sintel=bool(chosen.setting("sintel", False)),
         limit=chosen.setting("limit"),
     )
-    return join_fields(
-        ErrorPairs,
-        truth,
-        prediction,
-        policy,
-        readings=readings,
-        resize=chosen.of("resize"),
-        mask_value=chosen.setting("mask_value"),
-        mask_marks_invalid=chosen.setting("mask_marks_invalid", False),
-        channels=channels,
-        holes=chosen.of("holes"),
-        average=chosen.setting("average", "pixel"),
-        rule=chosen.setting("rule", "exact"),
-        preset=chosen.name,
-        several=several,
-        negate=chosen.of("negate") == "yes",
-        clip=chosen.of("max_disparity") if disparity else None,
-        round=disparity and chosen.of("round") == "yes",
-        below=chosen.setting("below"),
-    )
+    return {
+        "readings": readings,
+        "resize": chosen.of("resize"),
+        "mask_value": chosen.setting("mask_value"),
+        "mask_marks_invalid": chosen.setting("mask_marks_invalid", False),
+        "channels": channels,
+        "holes": chosen.of("holes"),
+        "average": chosen.setting("average", "pixel"),
+        "rule": chosen.setting("rule", "exact"),
+        "preset": chosen.name,
+        "several": several,
+        "negate": chosen.of("negate") == "yes",
+        "clip": chosen.of("max_disparity") if disparity else None,
+        "round": disparity and chosen.of("round") == "yes",
+        "below": chosen.setting("below"),
+    }
 
 
 def disparity_defaults(metadata: Metadata) -> tuple[str, ...]:
@@ -154,7 +155,6 @@ __all__ = [
     "DISPARITY_PRESETS",
     "FLOW_OPTIONS",
     "FLOW_PRESETS",
-    "CountedErrors",
     "disparity_defaults",
     "flow_defaults",
     "join_disparity",

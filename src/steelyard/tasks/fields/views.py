@@ -24,7 +24,6 @@ from steelyard.tasks.fields.errors import (
     ESTIMATED,
     NUMERATOR,
     VALID,
-    CountedErrors,
     ErrorPairs,
     ErrorRequest,
     FieldSum,
@@ -69,7 +68,7 @@ def length_name(pairs: ErrorPairs) -> str:
 
 def is_readable(pairs: ErrorPairs | None) -> bool:
     """Whether there are fields that can be read again."""
-    return pairs is not None and bool(len(pairs.units)) and not isinstance(pairs.truth, CountedErrors)
+    return pairs is not None and bool(len(pairs.units)) and pairs.measured is None
 
 
 def wheel_colours() -> list[str]:

@@ -33,4 +33,5 @@ TASK = Task(
     reader="fields",
     views="steelyard.tasks.flow.views",
     checks="steelyard.tasks.flow.checks",
+    device="steelyard.tasks.flow.device",
 )

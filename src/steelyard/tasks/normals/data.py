@@ -19,7 +19,8 @@ from steelyard.core.pairs import Array
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
-from steelyard.tasks.fields.data import FieldPairs, field_schemas, join_fields, readings_of
+from steelyard.maps.fields import Reading
+from steelyard.tasks.fields.data import FieldPairs, field_schemas, join_fields, not_kept, readings_of
 from steelyard.tasks.fields.options import Chosen, preset_option
 
 TRUTH, PREDICTION = field_schemas("the normal of each pixel, three components")
@@ -36,6 +37,8 @@ OPTIONS = (
     ),
 )
 BINS = 1141
+LIMITS = (5.0, 7.5, 11.25, 22.5, 30.0)  # that a device counts the angles below of
+NOT_FINITE = 4  # the column of a device's numbers that counts predictions that are not finite
 MOST_KEPT = 1 << 23  # angles that are kept in memory for the second pass, instead of reading files again
 # The first for exactly 0, then 0.05 degrees wide up to 30, 0.1 up to 60, 0.5 up to 180. The usual limits are edges.
 EDGES = np.concatenate([[0.0], np.arange(600) / 20, 30 + np.arange(300) / 10, 60 + np.arange(241) / 2])
@@ -52,6 +55,29 @@ class AngleRow(Frozen):
     median: float
     zero: int
     angles: Array | None = None  # where few pixels are measured and a second pass is to come
+
+
+def measured_row(numbers: Array, limits: tuple[float, ...], parts: Sequence[str], source: str) -> dict[str, AngleRow]:
+    """The row of an image that was measured on a device; an error where more is asked for than was kept.
+
+    The columns: pixels, sums of angles and of their squares, predictions of length 0 and not finite, the median, pixels
+    below each of `LIMITS`, and pixels by bin.
+    """
+    part = next((part for part in parts if part != "all"), None)
+    lacking = next((limit for limit in limits if limit not in LIMITS), None)
+    if part is not None or lacking is not None:
+        raise not_kept(
+            f"a metric needs of={part}" if part is not None else f"a metric needs the limit {lacking:g}", source
+        )
+    n, angle, square, zero, _, median = numbers[:6].tolist()
+    below = numbers[[6 + LIMITS.index(limit) for limit in limits]]
+    return {"all": AngleRow(int(n), np.array([angle, square]), below, numbers[-BINS:], median, int(zero))}
+
+
+def field_readings(chosen: Chosen) -> tuple[Reading, Reading]:
+    """How both sides are read: in predictions a vector of length 0 is a value."""
+    first, second = readings_of(chosen, "normals", 3)
+    return first, replace(second, zero=False)
 
 
 def parse_axes(text: str) -> tuple[tuple[int, float], ...]:
@@ -120,7 +146,11 @@ class NormalPairs(FieldPairs):
                 rows[part] = AngleRow(len(angles), sums, below, bins, median, zero, kept_angles)
             return rows
 
-        results = for_each(len(self.owner), of_image)
+        numbers = self.measured
+        if numbers is None:
+            results = for_each(len(self.owner), of_image)
+        else:
+            results = [measured_row(row, limits, parts, self.truth.source) for row in numbers]
         if results and not any(rows["all"].n for rows in results):
             raise EmptyInput(
                 "no image has a valid pixel: all true normals are zero, not finite or masked",
@@ -133,13 +163,12 @@ class NormalPairs(FieldPairs):
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> NormalPairs:
     """Join the maps by image."""
     chosen = Chosen.from_presets(options, PRESETS)
-    first, second = readings_of(chosen, "normals", 3)
     return join_fields(
         NormalPairs,
         truth,
         prediction,
         policy,
-        readings=(first, replace(second, zero=False)),
+        readings=field_readings(chosen),
         resize=str(chosen.of("resize")),
         axes=parse_axes(str(chosen.of("axes"))),
         average=str(chosen.setting("average", "pixel")),

@@ -121,6 +121,8 @@ class ExactMedian(_OfPart, Sum):
     def measure(self, pairs: NormalPairs, cache: SharedCache) -> SumBlock:
         rows = rows_of(pairs, cache, self.of)
         n = np.array([row.n for row in rows], dtype=np.float64)
+        if pairs.measured is not None:  # the angles are gone
+            return by_unit(pairs, np.stack([n, np.zeros_like(n), np.zeros_like(n)], axis=1))
         weight = np.ones(len(rows)) if pairs.weight is None else pairs.weight[pairs.owner]
         table = np.array([row.bins for row in rows], dtype=np.float64).reshape(-1, BINS)
 

@@ -30,6 +30,7 @@ TASK = Task(
     reader="fields",
     views="steelyard.tasks.normals.views",
     checks="steelyard.tasks.normals.checks",
+    device="steelyard.tasks.normals.device",
     spellings={
         "mean_angular_error": "angle",
         "median_angular_error": "angle_median",

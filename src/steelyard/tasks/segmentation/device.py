@@ -10,20 +10,27 @@ import torch
 from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
-    DuplicateKey,
     InvalidNumber,
     InvalidValue,
-    MissingColumn,
     ShapeMismatch,
     UnknownName,
-    Unmatched,
     Unsupported,
 )
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records, as_object
 from steelyard.maps.scores import ScoreRules
-from steelyard.partial.tensors import Counter, Extremes, best, column, device_of, tensor, whole
+from steelyard.partial.tensors import (
+    Counter,
+    Extremes,
+    best,
+    column,
+    device_of,
+    distinct_images,
+    image_names,
+    tensor,
+    whole,
+)
 from steelyard.tasks.segmentation.data import CountedMaps, Scan
 from steelyard.tasks.segmentation.labelling import IGNORED, Labelling, labelling_of, score_rules
 
@@ -63,7 +70,7 @@ class MapCounter(Counter):
             tensor(column(side, "map", where, ("image",)), self.device, where)
             for side, where in zip((truth, predictions), named, strict=True)
         ]
-        images = _images((truth, predictions), named, len(side_maps[0]))
+        images = image_names((truth, predictions), named, len(side_maps[0]))
         side_maps = [_one_channel(maps) for maps in side_maps]
         side_maps[1], unready = self._classes(side_maps[1], named[1])
         if side_maps[0].ndim != 3 or side_maps[1].shape != side_maps[0].shape:
@@ -143,7 +150,7 @@ class MapCounter(Counter):
                 remedy="Every score must be finite.",
             )  # fmt: skip
         counts = torch.cat(self.counts).cpu().numpy()
-        first_rows = _once(self.images, counts)
+        first_rows = distinct_images(self.images, counts)
         counts, sizes = counts[first_rows], np.array(self.sizes, dtype=np.int64)[first_rows]
         image, cell = np.nonzero(counts)
         right, predicted = np.divmod(cell, self.shape[1])
@@ -175,28 +182,3 @@ def _values(table: Array, places: int) -> Array:
     values = np.full(places, -2, dtype=np.int64)
     values[table[::-1]] = np.arange(len(table))[::-1]
     return values
-
-
-def _images(sides: tuple[Any, Any], named: list[str], many: int) -> list[Any]:
-    """The names of a batch's images, which both sides have in one order where both name them."""
-    image_lists = [list(side["image"]) if isinstance(side, dict) and "image" in side else None for side in sides]
-    for where, images in zip(named, image_lists, strict=True):
-        if images is None:
-            raise MissingColumn("column 'image' is missing", where=where, remedy="Name each map's image.")
-        if len(images) != many:
-            raise ShapeMismatch(f"names {count_text(len(images), 'image')} and has {many} maps", where=where)
-    if list(map(str, image_lists[0] or ())) != list(map(str, image_lists[1] or ())):
-        raise Unmatched(
-            "the images are not those of the truth, in its order", where=named[1], remedy="Give both sides alike."
-        )
-    return image_lists[0] or []
-
-
-def _once(images: list[Any], counts: Array) -> Array:
-    """The first place of each image; one that came with other counts is an error."""
-    first: dict[str, int] = {}
-    for i, image in enumerate(map(str, images)):
-        at = first.setdefault(image, i)
-        if at != i and (counts[at] != counts[i]).any():
-            raise DuplicateKey(f"image '{image}' came twice with different data", remedy="Give every image its own id.")
-    return np.array(list(first.values()), dtype=np.int64)
