@@ -66,6 +66,81 @@ void collect(const RatedEvents& in, const double* row, std::size_t first, std::s
   }
 }
 
+// What is read at hits alone needs no point inside a stretch of others: the points before and behind each run of equal
+// scores that has hits are enough, and others are only added up, for several rows of weights at a time.
+constexpr std::size_t kLanes = 4;
+
+bool is_read_at_hits(RateFigure figure, View<double> parameters) {
+  const int first = static_cast<int>(parameters[0]), second = static_cast<int>(parameters[1]);
+  switch (figure) {
+    case RateFigure::tar: return second == 0 || second == 3;
+    case RateFigure::eer: return first == 0;
+    case RateFigure::fpr_at_tpr: return second != 2;
+    case RateFigure::min_dcf:
+    case RateFigure::best_accuracy:
+    case RateFigure::aupr:
+    case RateFigure::auc:
+    case RateFigure::ap:
+    case RateFigure::best_f1:
+    case RateFigure::best_threshold: return true;
+    default: return false;
+  }
+}
+
+// Runs of equal scores that have hits, and the owners as places in a table of weights. Place `units` is of weight 1:
+// the second owner of an event with one owner.
+struct HitRuns {
+  std::vector<std::uint32_t> first, second;
+  std::vector<std::size_t> begin, end;
+
+  HitRuns(const RatedEvents& in, std::size_t units) : first(in.kind.size()), second(in.kind.size()) {
+    const bool alone = in.owner.empty(), two = !in.second.empty();
+    bool hit = false;
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < in.kind.size(); ++i) {
+      first[i] = static_cast<std::uint32_t>(alone ? units : static_cast<std::size_t>(in.owner[i]));
+      const bool other = !alone && two && in.second[i] != in.owner[i];
+      second[i] = static_cast<std::uint32_t>(other ? static_cast<std::size_t>(in.second[i]) : units);
+      hit = hit || (in.kind[i] & 1);
+      if (!in.last[i] && i + 1 < in.kind.size()) continue;
+      if (hit) begin.push_back(start), end.push_back(i + 1);
+      hit = false;
+      start = i + 1;
+    }
+  }
+};
+
+void push(RatePoints& points, double hit, double miss, std::size_t end) {
+  if (hit == points.hit.back() && miss == points.miss.back()) return;
+  points.hit.push_back(hit);
+  points.miss.push_back(miss);
+  points.right.push_back(0.0);
+  points.end.push_back(end);
+}
+
+// `table` holds the weights of each place, those of all rows side by side.
+void collect_at_hits(const RatedEvents& in, const HitRuns& runs, const double* table, RatePoints* points) {
+  double hit[kLanes] = {}, miss[kLanes] = {};
+  for (std::size_t k = 0; k < kLanes; ++k) points[k].clear();
+  auto add = [&](double* sum, std::size_t i) {
+    const double *a = table + kLanes * runs.first[i], *b = table + kLanes * runs.second[i];
+    const double value = in.value.empty() ? 1.0 : in.value[i];
+    for (std::size_t k = 0; k < kLanes; ++k) sum[k] += a[k] * b[k] * value;
+  };
+  auto push_all = [&](std::size_t end) {
+    for (std::size_t k = 0; k < kLanes; ++k) push(points[k], hit[k], miss[k], end);
+  };
+  std::size_t i = 0;
+  for (std::size_t run = 0; run < runs.begin.size(); ++run) {
+    for (; i < runs.begin[run]; ++i) add(miss, i);
+    push_all(i);
+    for (; i < runs.end[run]; ++i) add(in.kind[i] & 1 ? hit : miss, i);
+    push_all(i);
+  }
+  for (; i < in.kind.size(); ++i) add(miss, i);
+  push_all(i);
+}
+
 double between(double x, double x0, double x1, double y0, double y1) {
   return x1 > x0 ? y0 + (y1 - y0) / (x1 - x0) * (x - x0) : y1;
 }
@@ -229,9 +304,7 @@ double right_above(const RatePoints& p, double fpr) {
   return p.right[k - 1] / p.hits();
 }
 
-double read_figure(const RatedEvents& in, const double* row, std::size_t first, std::size_t stop, RateFigure figure,
-                   View<double> parameters, RatePoints& points) {
-  collect(in, row, first, stop, points);
+double read_figure(const RatedEvents& in, RateFigure figure, View<double> parameters, const RatePoints& points) {
   if (figure == RateFigure::dprime) return separation(in, points);
   if (figure == RateFigure::misses) return points.misses();
   if (figure == RateFigure::hits) return points.hits();
@@ -296,11 +369,28 @@ void rates(const RatedEvents& events, Matrix<double> weights, RateFigure figure,
            double* out) {
   const std::size_t n = events.kind.size();
   const std::size_t workers = weights.rows * n < 20000 ? 1 : thread_count(threads);
+  if (is_read_at_hits(figure, parameters)) {
+    const std::size_t units = weights.columns, blocks = (weights.rows + kLanes - 1) / kLanes;
+    const HitRuns runs(events, units);
+    parallel_for(blocks, workers, [&](std::size_t block) {
+      const std::size_t start = block * kLanes, rows = std::min(kLanes, weights.rows - start);
+      std::vector<double> table((units + 1) * kLanes, 0.0);
+      for (std::size_t k = 0; k < rows; ++k) {
+        for (std::size_t u = 0; u < units; ++u) table[u * kLanes + k] = weights.row(start + k)[u];
+        table[units * kLanes + k] = 1.0;
+      }
+      RatePoints points[kLanes];
+      collect_at_hits(events, runs, table.data(), points);
+      for (std::size_t k = 0; k < rows; ++k) out[start + k] = read_figure(events, figure, parameters, points[k]);
+    });
+    return;
+  }
   const std::size_t tasks = std::min(weights.rows, std::max<std::size_t>(1, workers * 4));
   parallel_for(tasks, workers, [&](std::size_t task) {
     RatePoints points;
     for (std::size_t r = weights.rows * task / tasks; r < weights.rows * (task + 1) / tasks; ++r) {
-      out[r] = read_figure(events, events.owner.empty() ? nullptr : weights.row(r), 0, n, figure, parameters, points);
+      collect(events, events.owner.empty() ? nullptr : weights.row(r), 0, n, points);
+      out[r] = read_figure(events, figure, parameters, points);
     }
   });
 }
@@ -310,7 +400,8 @@ void rates_each(const RatedEvents& events, View<std::int64_t> starts, RateFigure
   RatePoints points;
   for (std::size_t u = 0; u + 1 < starts.size(); ++u) {
     const auto first = static_cast<std::size_t>(starts[u]), stop = static_cast<std::size_t>(starts[u + 1]);
-    out[u] = read_figure(events, nullptr, first, stop, figure, parameters, points);
+    collect(events, nullptr, first, stop, points);
+    out[u] = read_figure(events, figure, parameters, points);
   }
 }
 
