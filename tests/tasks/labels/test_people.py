@@ -208,3 +208,18 @@ def test_bad_pairs_are_refused() -> None:
         run(truth, {name: column[1:] for name, column in predictions.items()})
     with refuses("E-invalid-number"):
         run(truth, predictions | {"score": np.array([np.nan, *predictions["score"][1:]])})
+
+
+def test_people_by_their_errors_by_hand() -> None:
+    truth = {"person_a": ["x", "x", "x", "y", "y", "z"], "person_b": ["x", "y", "z", "y", "z", "z"]}
+    predictions = {"score": [0.2, 0.9, 0.1, 0.8, 0.3, 0.95]}
+    report = sy.evaluate("labels", truth, predictions, ["eer"], confidence=None, options=PEOPLE)
+    # FAR 0.01 of 3 impostor pairs allows none: the threshold is above 0.9, and two of three genuine pairs are refused.
+    table = report.table("people")
+    assert list(table.rows) == ["x", "y", "z"]
+    assert table.values.tolist() == [[2, 0, 0, 1, 1, 0.5], [2, 0, 0, 1, 1, 0.5], [2, 0, 0, 1, 0, 0]]
+    bars = report.figure("people").columns
+    assert bars["value"][:2] == [0.0, 50.0]
+    listing = report.listing().columns
+    assert listing["score"].tolist() == predictions["score"]
+    assert [listing["person b"].names[code] for code in listing["person b"].codes] == truth["person_b"]

@@ -279,3 +279,51 @@ def test_each_source_is_scored_against_all_rows_in_distribution() -> None:
         sides = [{name: [column[i] for i in rows] for name, column in side.items()} for side in (truth, predictions)]
         assert values[source] == scores((sides[0], sides[1]), "roc_auc", "fpr@95(positive=id)", options=options)
     assert list(values) == ["far", "near"]
+
+
+def shown(sides: TruthAndScores, *metrics: str, **options: str) -> Any:
+    return sy.evaluate("labels", *sides, list(metrics), confidence=None, options=options)
+
+
+def test_the_curve_of_both_errors_passes_through_the_rates() -> None:
+    golden = GOLDENS["verification"]["drawn"]
+    report = shown(pairs_of(golden), "tar@0.1", "eer", "frr_at_threshold@1")
+    assert {"det", "error_rates", "scores"} <= set(report.figures)
+    columns = report.figure("det").columns
+    curve = [place for place, name in enumerate(columns["series"]) if name == "DET"]
+    far, frr = (np.array(columns[name])[curve] for name in ("x", "y"))
+    expected = near(1 - golden["sklearn"]["tar_at_far"]["0.1"]["at_most"])
+    assert frr[far <= 0.1].min() == expected
+    low, high = (np.array(columns[name])[curve] for name in ("low", "high"))
+    assert ((low <= high) & (low <= frr + 0.05) & (frr - 0.05 <= high)).all()
+    limit = [columns["y"][place] for place, name in enumerate(columns["series"]) if name == "FAR 0.1"]
+    assert limit[1] == expected
+    rates = report.figure("error_rates").columns
+    assert [rates["x"][place] for place, name in enumerate(rates["series"]) if name == "threshold 1"] == [1.0, 1.0]
+    spread = report.figure("scores").columns
+    for kind in ("genuine", "impostor"):
+        assert sum(y for y, name in zip(spread["y"], spread["series"], strict=True) if name == kind) == near(100)
+    assert "det" not in shown(({"label": [1, 0]}, {"score": [0.9, 0.1]}), "roc_auc").figures
+
+
+def test_the_roc_has_a_line_for_both_meanings_of_fpr95() -> None:
+    for golden in GOLDENS["ood"].values():
+        report = shown(ood_of(golden), "fpr@95(positive=ood)", "fpr@95(positive=id)", ood="unknown", higher="id")
+        columns = report.figure("roc").columns
+        ends = {}
+        for name, axis in (("FPR95, positive=ood", "x"), ("FPR95, positive=id", "y")):
+            line = [columns[axis][place] for place, series in enumerate(columns["series"]) if series == name]
+            ends[name] = line[1] - line[0]
+        for positive in ("ood", "id"):
+            assert ends[f"FPR95, positive={positive}"] == near(golden["sklearn"][positive]["fpr95_all_points"])
+
+
+def test_risk_over_coverage_ends_at_the_share_of_errors() -> None:
+    golden = GOLDENS["selective"]["drawn"]
+    columns = shown(rejected(golden), "aurc").figure("risk_coverage").columns
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for name, x, y in zip(columns["series"], columns["x"], columns["y"], strict=True):
+        lines.setdefault(name, []).append((x, y))
+    share = float(np.mean(golden["wrong"]))
+    assert all(line[-1] == (1.0, near(share)) for line in lines.values())
+    assert all(best <= y for (_, y), (_, best) in zip(*lines.values(), strict=True))

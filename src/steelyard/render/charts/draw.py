@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import pairwise
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,8 @@ class Axes:
     """Two axes of numbers with their titles, grid and labels; `x` and `y` say where a number lies.
 
     Spans are widened to round numbers unless they are `exact`; axes of `whole` numbers have no others. `marks` are the
-    numbers that are shown at x: with `labels` instead of them, or else on a logarithmic scale.
+    numbers that are shown at x: with `labels` instead of them, or else on a logarithmic scale. With the fact `scale` of
+    "probit" both axes are normal quantiles of shares, and `marks` are shown at both.
     """
 
     def __init__(
@@ -194,9 +196,11 @@ class Axes:
             drawing.text(0, drawing.height + TITLE + place * LINE, line, kind="f-ink", font_size=TITLE)
         self.top = drawing.height + LINE * len(upward) + 8
         self.bottom = self.top + high
-        up = ticks(*y, high, outside="y" not in exact, whole="y" in whole, upright=True)
+        self.probit = figure.facts.get("scale") == "probit"
+        up = list(marks) if self.probit else ticks(*y, high, outside="y" not in exact, whole="y" in whole, upright=True)
+        up_names = list(labels) if self.probit else tick_texts(up)
         self.y_span = y if "y" in exact or len(up) < 2 else (up[0], up[-1])
-        left = max(map(text_width, tick_texts(up)), default=0.0) + 11
+        left = max(map(text_width, up_names), default=0.0) + 11
         along = list(marks) or ticks(*x, drawing.width - left - 16, outside="x" not in exact, whole="x" in whole)
         self.x_span = x if "x" in exact or marks or len(along) < 2 else (along[0], along[-1])
         self.log = bool(marks) and not labels
@@ -204,7 +208,7 @@ class Axes:
         margin = text_width(names[-1]) / 2 if names and not labels else 4.0
         self.left, self.right = max(left, margin), drawing.width - margin
         lines = ""
-        for value, label in zip(up, tick_texts(up), strict=True):
+        for value, label in zip(up, up_names, strict=True):
             drawing.text(self.left - 7, self.y(value) + 4, label, "end")
             lines += f"M{number(self.left)},{number(self.y(value))}H{number(self.right)}"
         drawing.add("path", "s-line", d=lines)
@@ -214,13 +218,17 @@ class Axes:
     def x(self, value: float) -> float:
         """Where a number lies from the left."""
         low, high = self.x_span
-        if self.log:
+        if self.probit:
+            low, high, value = probits(low, high, value)
+        elif self.log:
             low, high, value = math.log(low), math.log(high), math.log(value)
         return self.left + (self.right - self.left) * (value - low) / (high - low)
 
     def y(self, value: float) -> float:
         """Where a number lies from the top."""
         low, high = self.y_span
+        if self.probit:
+            low, high, value = probits(low, high, value)
         return self.bottom - (self.bottom - self.top) * (value - low) / (high - low)
 
     def path(self, xs: Iterable[float], ys: Iterable[float], *, steps: bool = False) -> str:
@@ -232,6 +240,12 @@ class Axes:
                 parts.append(f"M{across},{up}" if not pen else f"V{up}H{across}" if steps else f"L{across},{up}")
             pen = math.isfinite(x) and math.isfinite(y)
         return "".join(parts)
+
+
+def probits(low: float, high: float, value: float) -> tuple[float, float, float]:
+    """Normal quantiles of both ends of an axis of shares, and of a value that is cut to it."""
+    quantile = NormalDist().inv_cdf
+    return quantile(low), quantile(high), quantile(min(max(value, low), high))
 
 
 def x_axis(
@@ -441,10 +455,11 @@ def curves(drawing: Drawing, figure: Figure) -> None:
     _line_legend(drawing, figure)
     xs, ys = _numbers(figure, "x"), _numbers(figure, "y")
     ends = [_numbers(figure, name) for name in ("low", "high") if name in figure.columns]
-    unit = bool(facts.get("unit"))
+    unit, probit = bool(facts.get("unit")), facts.get("scale") == "probit"
     axes = Axes(
         drawing, figure, (0.0, 1.0) if unit else span_of(xs, facts.get("ticks", [])),
         (0.0, 1.0) if unit else span_of(ys, *ends), exact="xy" if unit else "", marks=facts.get("ticks") or (),
+        labels=[f"{100 * mark:g} %" for mark in facts["ticks"]] if probit else (),
     )  # fmt: skip
     if facts.get("diagonal"):
         drawing.line("s-soft", axes.left, axes.bottom, axes.right, axes.top, stroke_dasharray=DASHED)

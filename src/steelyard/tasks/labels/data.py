@@ -400,7 +400,7 @@ class LabelPairs(Frozen, Countable):
     def owned_pairs(self) -> tuple[Array, Array]:
         """Ids of the units, and the unit of each pair, or the first of its two."""
         if self.people is not None:
-            return self._owners[0], self._owners[1][self.rows]
+            return self.owners[0], self.owners[1][self.rows]
         if self.grouped:
             units, (code,) = codes(self.truth["group"])
             return units, code[self.rows]
@@ -411,7 +411,7 @@ class LabelPairs(Frozen, Countable):
         return units, code[self.rows]
 
     @cached_property
-    def _owners(self) -> tuple[Array, Array, Array]:
+    def owners(self) -> tuple[Array, Array, Array]:
         """People, and the first and second of each row of truth."""
         units, (a, b) = codes(*(self.truth.other[name] for name in self.people or ()))
         order = np.argsort(units, kind="stable")
@@ -421,7 +421,7 @@ class LabelPairs(Frozen, Countable):
     @property
     def second_owner(self) -> Array | None:
         """The second unit of each pair, where pairs have two."""
-        return None if self.people is None else self._owners[2][self.rows]
+        return None if self.people is None else self.owners[2][self.rows]
 
     @cached_property
     def _by_source(self) -> tuple[Array, Array] | None:
@@ -530,6 +530,8 @@ class LabelPairs(Frozen, Countable):
             holds.add("confidence")
         if self.right is not None:
             holds.add("right")
+        if self.declared == (KNOWN, UNKNOWN) and "known" in self.truth:
+            holds.add("unknowns")
         flags = {"several labels": self.several} | ({} if self.people is None else {"people": True})
         return Metadata({"class": Axis(classes, whole=True)}, flags, frozenset(holds))
 
@@ -635,7 +637,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
 def _every_pair(truth: AllPairs, prediction: Records, policy: Policy) -> LabelPairs:
     """All pairs of images, with the people and the codes of the labels that are known."""
     pairs = replace(_by_position(truth, prediction, policy), people=("person", "person"), declared=("0", "1"))
-    pairs.__dict__["_owners"] = truth.people, *truth.owners
+    pairs.__dict__["owners"] = truth.people, *truth.owners
     pairs.__dict__["coded_labels"] = Coded(("0", "1"), truth["label"], None)
     return pairs
 

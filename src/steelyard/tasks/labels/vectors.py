@@ -232,7 +232,7 @@ def scores_of_list(truth: Records, vectors: Vectors, distance: str) -> Records:
             "there is no array 'image', which names the vectors of pairs", where=vectors.source, remedy="Add it."
         )
     place = {name: row for row, name in enumerate(vectors.names.tolist())}
-    found = []
+    places = []
     for name, side in zip(columns, sides, strict=True):
         texts = [str(value).strip() for value in (() if side is None else side.tolist())]
         rows = np.array([place.get(text, -1) for text in texts], dtype=np.int64)
@@ -242,8 +242,8 @@ def scores_of_list(truth: Records, vectors: Vectors, distance: str) -> Records:
                 where=truth.where(row, name),
                 remedy=nearest(texts[row], list(place)[:10_000]),
             )
-        found.append(rows)
-    return _scored(vectors, Scorer(vectors, distance).listed(*found))
+        places.append(rows)
+    return _scored(vectors, Scorer(vectors, distance).listed(*places))
 
 
 def _scored(vectors: Vectors, scores: Array) -> Records:

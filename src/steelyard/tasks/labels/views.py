@@ -23,6 +23,7 @@ from steelyard.tasks.labels.calibration import Bins
 from steelyard.tasks.labels.counts import class_counts, classes_of, count_needs, holds, positive, several
 from steelyard.tasks.labels.data import LabelPairs
 from steelyard.tasks.labels.hard import F1, Precision, Recall
+from steelyard.tasks.labels.rate_views import fpr_lines, pair_listing, people_table, rate_figures
 from steelyard.tasks.labels.statistics import ClassCounts, ConfidenceBins, Confusion, LabelRows
 from steelyard.tasks.labels.walks import Scores
 
@@ -44,7 +45,7 @@ def tables(pairs: LabelPairs, state: State) -> Mapping[str, Callable[[], Table]]
     metadata = state.metadata
     makers: dict[str, Callable[[], Table]] = {}
     if pairs.people is not None:
-        return makers
+        return {"people": lambda: people_table(pairs)}
     if holds(metadata, "labels"):
         if not several(metadata):
             makers |= {name: _maker(pairs, name) for name in _TITLES}
@@ -161,11 +162,11 @@ def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mappi
             makers["confusion_near"] = lambda: near_figure(pairs)
     if holds(metadata, "ranked"):
         makers["precision_recall"] = lambda: precision_recall(pairs)
-        makers["roc"] = lambda: roc(pairs)
+        makers["roc"] = lambda: roc(pairs, fpr_lines(pairs, metrics) if holds(metadata, "unknowns") else {})
     if pairs.people is None and holds(metadata, "probability") and not several(metadata):
         makers["reliability"] = lambda: reliability_figure(pairs)
         makers["confidence"] = lambda: confidence_figure(pairs)
-    return makers
+    return makers | rate_figures(pairs, state, metrics)
 
 
 def confusion_figure(pairs: LabelPairs) -> Figure:
@@ -293,12 +294,21 @@ def precision_recall(pairs: LabelPairs) -> Figure:
     )  # fmt: skip
 
 
-def roc(pairs: LabelPairs) -> Figure:
-    """True against false positive rate, class by class."""
-    return _curves(
+def roc(pairs: LabelPairs, lines: Mapping[str, list[Any]] | None = None) -> Figure:
+    """True against false positive rate, class by class, with further lines."""
+    figure = _curves(
         pairs, "roc", "ROC", "false positive rate", "true positive rate",
         "Each class against all others. The dashed line is what chance gives.", roc_kind=True,
     )  # fmt: skip
+    if not lines:
+        return figure
+    columns = {name: [*figure.columns[name], *values] for name, values in lines.items()}
+    columns["place"] = list(range(len(columns["x"])))
+    caption = (
+        "Rows out of distribution against those in it. FPR95 is the length of its line: across, where 95 % of OOD is "
+        "caught; upwards, where 95 % of rows in distribution are accepted."
+    )
+    return replace(figure, columns=columns, caption=caption)
 
 
 def reliability_figure(pairs: LabelPairs) -> Figure:
@@ -349,7 +359,9 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
 
 
 def listing(pairs: LabelPairs, state: State) -> Listing:
-    """Every row: truth, prediction, and how sure."""
+    """Every row: truth, prediction, and how sure; of pairs of people both people."""
+    if pairs.people is not None:
+        return pair_listing(pairs)
     pairs = pairs.per_unit()
     rows, classes = LabelRows(pairs), list(pairs.classes)
     ids = pairs.truth["id"][pairs.rows].tolist() if "id" in pairs.truth else pairs.rows.tolist()
