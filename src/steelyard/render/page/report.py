@@ -232,6 +232,8 @@ def _gap_rows(gaps: Mapping[str, Gap], specs: Sequence[str], decimals: Mapping[s
         ratio = f"{escape(value_text(gap.ratio, gap.ratio_interval, 2))}<br><small>{rated}</small>" if rated else ""
         rows[1].append(Cell(ratio))
         rows[2].append(Cell(escape(p_text(gap.p_adjusted))))
+    if not any(gap.ratio_interval for gap in gaps.values()):
+        del rows[1]
     return rows if gaps else []
 
 
