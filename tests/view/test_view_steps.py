@@ -157,3 +157,16 @@ def test_a_map_of_the_truth_is_not_taken_for_the_photo(tmp_path: Path) -> None:
         made.close()
     assert (page.status, image.status) == (200, 404)
     assert "Difference" in page.text
+
+
+@pytest.mark.parametrize(("task", "spec"), [("anomalies", "pixel_auroc"), ("depth", "abs_rel"), ("images", "psnr")])
+def test_shows_units_of_folders(task: str, spec: str, tmp_path: Path) -> None:
+    shutil.copytree(Path(sy.__file__).parent / "samples" / task, tmp_path / "data")
+    evaluate(tmp_path / "data", task, "truth", "model_a", "a.json", [spec], draws=100)
+    made = Server(tmp_path / "data")
+    try:
+        page = made.get(f"/run/{run_id('a.json')}/unit/0")
+    finally:
+        made.close()
+    assert page.status == 200
+    assert page.text.count("data:image/png") >= 3  # truth, prediction and error, or scores and regions

@@ -192,7 +192,8 @@ def _unit_picture(
     if scene is not None:
         way = "" if steps is None or at is None else steps_bar(steps, at, here)
         backdrop = None if image is None else Backdrop(address, image.kind.width, image.kind.height)
-        lacking = "" if image is not None else '<p class="legend">Its image does not lie in the folder.</p>'
+        pictured = image is not None or bool(scene.rasters)
+        lacking = "" if pictured else '<p class="legend">Its image does not lie in the folder.</p>'
         return f'{way}<div class="scene">{scene_svg(scene, backdrop)}</div>{lacking}'
     picture = ""
     if image is not None:

@@ -267,7 +267,8 @@ def load(folder: Folder, name: str) -> tuple[Any, AnyResult | None, str]:
 
 
 _FORMATS = ("auto", "coco", "lvis", "csv", "motchallenge", "kitti", "mots")  # each reads what it is given and no more
-_FOLDERS = ("tracking", "maps", "volumes", "fields")  # readers that take a folder and open nothing outside of it
+# Readers that take a folder and open nothing outside of it.
+_FOLDERS = ("tracking", "maps", "volumes", "fields", "images", "anomalies", "documents", "tables")
 _NEEDED = {"request", "task_facts", "coverage", "sources", "influences"}  # of a result, to compare one score
 MOST_HEAVY, MOST_LIGHT = 40, 5000  # results, data and pages that are kept; numbers of lists and trends
 T = TypeVar("T")
