@@ -67,15 +67,16 @@ Tuple<Out<double>, Out<double>, Out<double>> sum(In1<double> g, In1<double> x, b
   return nb::make_tuple(first, second, third);
 }
 
-Out<std::int64_t> edges(In2<double> truth, In2<double> prediction, Mask valid, In1<double> ratios) {
+template <typename T>
+Out<std::int64_t> edges(In2<T> truth, In2<T> prediction, Mask valid, In1<double> ratios) {
   require(truth.shape(0) == prediction.shape(0) && truth.shape(1) == prediction.shape(1),
           "both maps must have one size");
   check_mask(valid, truth);
   std::int64_t* out;
   auto result = make_array<std::int64_t>({4, 3, ratios.shape(0) + 1}, out);
   nb::gil_scoped_release release;
-  count_depth_edges(truth.data(), prediction.data(), valid ? valid->data() : nullptr, truth.shape(0), truth.shape(1),
-                    view(ratios), out);
+  count_depth_edges<T>(truth.data(), prediction.data(), valid ? valid->data() : nullptr, truth.shape(0), truth.shape(1),
+                       view(ratios), out);
   return result;
 }
 
@@ -128,8 +129,11 @@ void bind(nb::module_& m) {
         nb::arg("scale"), nb::arg("shift"), nb::arg("floor"), nb::arg("low"), nb::arg("high"),
         nb::arg("thresholds").noconvert(),
         "Sums of errors of changed predictions, moments of their logarithms, and counts below thresholds.");
-  m.def("depth_edges", &edges, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("valid").none(),
-        nb::arg("ratios").noconvert(),
+  m.def("depth_edges", &edges<float>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(),
+        nb::arg("valid").none(), nb::arg("ratios").noconvert(),
+        "Edges by direction, of prediction, truth and both, by how many of the ratios they exceed.");
+  m.def("depth_edges", &edges<double>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(),
+        nb::arg("valid").none(), nb::arg("ratios").noconvert(),
         "Edges by direction, of prediction, truth and both, by how many of the ratios they exceed.");
   m.def("normal_angles", &angles<float>, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(),
         nb::arg("mask").none(),

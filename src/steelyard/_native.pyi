@@ -158,6 +158,10 @@ def depth_sums(g: NDArray[numpy.float64], x: NDArray[numpy.float64], invert: boo
     Sums of errors of changed predictions, moments of their logarithms, and counts below thresholds.
     """
 
+@overload
+def depth_edges(truth: NDArray[numpy.float32], prediction: NDArray[numpy.float32], valid: NDArray[numpy.uint8] | None, ratios: NDArray[numpy.float64]) -> NDArray[numpy.int64]: ...
+
+@overload
 def depth_edges(truth: NDArray[numpy.float64], prediction: NDArray[numpy.float64], valid: NDArray[numpy.uint8] | None, ratios: NDArray[numpy.float64]) -> NDArray[numpy.int64]:
     """
     Edges by direction, of prediction, truth and both, by how many of the ratios they exceed.

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace steelyard {
 namespace {
@@ -191,37 +193,87 @@ void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<d
   moments[0] = any ? mean : 0.0, moments[1] = any ? square : 0.0;
 }
 
-void count_depth_edges(const double* truth, const double* prediction, const std::uint8_t* valid, std::size_t height,
-                       std::size_t width, View<double> ratios, std::int64_t* counts) {
-  const std::size_t steps = ratios.size(), places = steps + 1;
-  std::fill(counts, counts + 12 * places, std::int64_t{0});
-  if (!steps) return;
-  const auto exceeded = [&](double a, double b) {  // how many ratios a / b is above
-    std::size_t k = 0;
-    while (k < steps && a > ratios[k] * b) ++k;
-    return k;
-  };
-  const auto look = [&](std::size_t here, std::size_t next, std::size_t forward, std::size_t backward) {
-    if (valid && !(valid[here] && valid[next])) return;
-    const double a = truth[here], b = truth[next], c = prediction[here], d = prediction[next], least = ratios[0];
-    const bool first = (a > least * b) | (c > least * d), second = (b > least * a) | (d > least * c);
-    if (first) {
-      const std::size_t g = exceeded(a, b), p = exceeded(c, d);
-      ++counts[(forward * 3 + 0) * places + p], ++counts[(forward * 3 + 1) * places + g];
-      ++counts[(forward * 3 + 2) * places + std::min(g, p)];
-    }
-    if (second) {
-      const std::size_t g = exceeded(b, a), p = exceeded(d, c);
-      ++counts[(backward * 3 + 0) * places + p], ++counts[(backward * 3 + 1) * places + g];
-      ++counts[(backward * 3 + 2) * places + std::min(g, p)];
-    }
-  };
-  for (std::size_t row = 0; row < height; ++row) {
-    const std::size_t start = row * width;
-    for (std::size_t i = 0; i + 1 < width; ++i) look(start + i, start + i + 1, 0, 2);
-    if (row + 1 == height) break;
-    for (std::size_t i = 0; i < width; ++i) look(start + i, start + i + width, 1, 3);
+namespace {
+
+// Depths as edges are found in them: from 1e-6 to 1e30; nan is the least.
+template <typename T>
+void clean_row(const T* values, std::size_t n, double* out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double v = static_cast<double>(values[i]);
+    out[i] = v >= 1e-6 ? (v < 1e30 ? v : 1e30) : 1e-6;
   }
 }
+
+// Rows of truth and prediction, two values of each pixel's side by side: `t`, `p` here, and its neighbour's.
+struct EdgePairs {
+  const double *truth, *prediction, *next_truth, *next_prediction;
+  const std::uint8_t *valid, *next_valid;  // both may be null
+};
+
+class EdgeCounter {
+ public:
+  EdgeCounter(View<double> ratios, std::size_t width, std::int64_t* counts)
+      : ratios_(ratios), places_(ratios.size() + 1), chosen_(width), counts_(counts) {}
+
+  // Counts the edges of `n` pairs in two directions, which are opposite to each other.
+  void add(const EdgePairs& pairs, std::size_t n, std::size_t forward, std::size_t backward) {
+    const double least = ratios_[0];
+    const double *a = pairs.truth, *b = pairs.next_truth, *c = pairs.prediction, *d = pairs.next_prediction;
+    std::size_t m = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      chosen_[m] = static_cast<std::uint32_t>(i);
+      m += (a[i] > least * b[i]) | (b[i] > least * a[i]) | (c[i] > least * d[i]) | (d[i] > least * c[i]);
+    }
+    for (std::size_t k = 0; k < m; ++k) {
+      const std::size_t i = chosen_[k];
+      if (pairs.valid && !(pairs.valid[i] && pairs.next_valid[i])) continue;
+      if ((a[i] > least * b[i]) | (c[i] > least * d[i])) count(a[i], b[i], c[i], d[i], forward);
+      if ((b[i] > least * a[i]) | (d[i] > least * c[i])) count(b[i], a[i], d[i], c[i], backward);
+    }
+  }
+
+ private:
+  void count(double a, double b, double c, double d, std::size_t direction) {
+    const std::size_t g = exceeded(a, b), p = exceeded(c, d);
+    std::int64_t* out = counts_ + direction * 3 * places_;
+    ++out[p], ++out[places_ + g], ++out[2 * places_ + std::min(g, p)];
+  }
+  std::size_t exceeded(double a, double b) const {  // how many ratios a / b is above
+    std::size_t k = 0;
+    while (k < ratios_.size() && a > ratios_[k] * b) ++k;
+    return k;
+  }
+
+  View<double> ratios_;
+  std::size_t places_;
+  std::vector<std::uint32_t> chosen_;
+  std::int64_t* counts_;
+};
+
+}  // namespace
+
+template <typename T>
+void count_depth_edges(const T* truth, const T* prediction, const std::uint8_t* valid, std::size_t height,
+                       std::size_t width, View<double> ratios, std::int64_t* counts) {
+  std::fill(counts, counts + 12 * (ratios.size() + 1), std::int64_t{0});
+  if (!ratios.size() || !height || !width) return;
+  EdgeCounter counter(ratios, width, counts);
+  std::vector<double> rows(4 * width);
+  double *t = rows.data(), *p = t + width, *next_t = p + width, *next_p = next_t + width;
+  clean_row(truth, width, t), clean_row(prediction, width, p);
+  for (std::size_t row = 0; row < height; ++row) {
+    const std::uint8_t* here = valid ? valid + row * width : nullptr;
+    counter.add({t, p, t + 1, p + 1, here, here ? here + 1 : nullptr}, width - 1, 0, 2);
+    if (row + 1 == height) break;
+    clean_row(truth + (row + 1) * width, width, next_t), clean_row(prediction + (row + 1) * width, width, next_p);
+    counter.add({t, p, next_t, next_p, here, here ? here + width : nullptr}, width, 1, 3);
+    std::swap(t, next_t), std::swap(p, next_p);
+  }
+}
+
+template void count_depth_edges<float>(const float*, const float*, const std::uint8_t*, std::size_t, std::size_t,
+                                       View<double>, std::int64_t*);
+template void count_depth_edges<double>(const double*, const double*, const std::uint8_t*, std::size_t, std::size_t,
+                                        View<double>, std::int64_t*);
 
 }  // namespace steelyard

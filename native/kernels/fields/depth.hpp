@@ -42,8 +42,10 @@ void sum_depth(View<double> g, View<double> x, const DepthChange& change, View<d
                double* moments, double* below);
 
 // Of pairs of neighbours, in four directions (left, top, right, bottom): how many exceed a ratio, by how many of the
-// ratios they exceed: [4][3][ratios + 1] of prediction, truth and both. `valid` may be null.
-void count_depth_edges(const double* truth, const double* prediction, const std::uint8_t* valid, std::size_t height,
+// ratios they exceed: [4][3][ratios + 1] of prediction, truth and both; pairs that exceed none are counted or not.
+// Ratios rise. `valid` may be null. Depths count from 1e-6 to 1e30, and nan as the least.
+template <typename T>
+void count_depth_edges(const T* truth, const T* prediction, const std::uint8_t* valid, std::size_t height,
                        std::size_t width, View<double> ratios, std::int64_t* counts);
 
 }  // namespace steelyard

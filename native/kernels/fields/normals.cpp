@@ -41,16 +41,20 @@ std::size_t measure_angles(const T* truth, const T* prediction, const std::uint8
   for (std::size_t start = 0; start < pixels; start += kAngleBlock) {
     const std::size_t end = std::min(pixels, start + kAngleBlock);
     std::size_t m = 0;
+    bool extreme = false;  // whether a square may be lost or overflow
     for (std::size_t i = start; i < end; ++i) {
       const double a = truth[3 * i], b = truth[3 * i + 1], c = truth[3 * i + 2];
       v[0][m] = a, v[1][m] = b, v[2][m] = c;
       v[3][m] = prediction[3 * i], v[4][m] = prediction[3 * i + 1], v[5][m] = prediction[3 * i + 2];
       places[m] = i;
       const double size = std::fabs(a) + std::fabs(b) + std::fabs(c);
-      m += (size > 0) & (size < kMost) & (mask == nullptr || mask[i] != 0);
+      const double other = std::fabs(v[3][m]) + std::fabs(v[4][m]) + std::fabs(v[5][m]);
+      const bool inside = (size > 0) & (size < kMost) & (mask == nullptr || mask[i] != 0);
+      extreme |= inside & !((size > 1e-60) & (size < 1e60) & (other > 1e-60) & (other < 1e60));
+      m += inside;
     }
-    // The largest component of each vector becomes 1 in size: no square is lost or overflows.
-    for (std::size_t side = 0; side < 6; side += 3) {
+    // The largest component of each vector becomes 1 in size.
+    for (std::size_t side = 0; extreme && side < 6; side += 3) {
       double *a = v[side], *b = v[side + 1], *c = v[side + 2];
       for (std::size_t i = 0; i < m; ++i) {
         const double most = std::max(std::fabs(a[i]), std::max(std::fabs(b[i]), std::fabs(c[i])));
@@ -70,7 +74,7 @@ std::size_t measure_angles(const T* truth, const T* prediction, const std::uint8
       const double sharp = cross[i] > b ? 1.57079632679489661923 - part : part;
       angles[n + i] = (dot[i] < 0 ? 3.14159265358979323846 - sharp : sharp) * kDegrees;
     }
-    for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t i = 0; extreme && i < m; ++i) {
       const T* p = prediction + 3 * places[i];
       const double size = std::fabs(static_cast<double>(p[0])) + std::fabs(static_cast<double>(p[1])) +
                           std::fabs(static_cast<double>(p[2]));

@@ -50,7 +50,7 @@ class Reading(Frozen):
     """How the files of one side are read.
 
     `channels` is 1, 2 or 3. `scale` divides all values; without it, grey PNG files of 16 bits are divided by
-    `png_scale`. `zero` says that 0 in a PNG (and a zero vector) means "no value". `order` is the place of the channels.
+    `png_scale`. `zero` says that 0 in a PNG means "no value". `order` is the place of the channels.
     `sintel` reads RGB files of 8 bits as 4 R + G / 64 + B / 16384. `limit` is the largest absolute value; others are
     missing.
     """
@@ -126,10 +126,7 @@ def as_field(array: Array, reading: Reading, where: str) -> Array:
         kind: Any = array.dtype.newbyteorder("=")
     else:
         kind = np.float64 if array.dtype.kind != "f" and array.dtype.itemsize > 2 else np.float32
-    field = np.ascontiguousarray(array, dtype=kind)
-    if reading.kind == "normals" and reading.zero:
-        field = np.where((field == 0).all(axis=2, keepdims=True), field.dtype.type(np.nan), field)
-    return field
+    return np.ascontiguousarray(array, dtype=kind)
 
 
 def _channels_last(array: Array, reading: Reading, where: str) -> Array:

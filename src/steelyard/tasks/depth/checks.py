@@ -45,7 +45,7 @@ def _look_at(pairs: Any, most: int) -> Look:
     for pair in np.unique(np.linspace(0, len(pairs.owner) - 1, most).astype(np.int64)).tolist():
         if pairs.prediction_row[pair] < 0:
             continue
-        row, pixels, _ = pairs.measure(pair, np.zeros(0))
+        row, pixels, _ = pairs.measure(pair, np.zeros(0), sums=False)
         scales.append(row.scale)
         g, x = pixels.g, pixels.x
         finite = np.isfinite(x)

@@ -27,8 +27,9 @@ NO_EXTENT = (float("nan"), float("nan"))
 
 
 class ImageResult(Frozen):
-    """One image: a row for each part that was asked for, and its scores of edges."""
+    """One image: its valid pixels, a row for each part that was asked for, and its scores of edges."""
 
+    valid: int
     rows: Mapping[str, ImageRow]
     edges: Mapping[bool, float]
     scale: float = float("nan")
@@ -114,14 +115,16 @@ class DepthPairs(FieldPairs):
         truth, prediction, mask = self.maps(pair)
         return self.rules.moments(*self.rules.fitted(truth, prediction, mask, self.place_of(pair)))
 
-    def measure(self, pair: int, thresholds: Array) -> tuple[ImageRow, Pixels, tuple[Array, Array, Array | None]]:
+    def measure(
+        self, pair: int, thresholds: Array, *, sums: bool = True
+    ) -> tuple[ImageRow, Pixels, tuple[Array, Array, Array | None]]:
         """The row of an image, its pixels and its maps; a missing prediction is not aligned."""
         maps, rules, fit = self.maps(pair), self.rules, None
         if self.prediction_row[pair] < 0:
             rules = replace(rules, align="none", disparity=False, scale_by=1.0)
         elif self.fits is not None:
             fit = self.fits.of(int(self.truth_row[pair]))
-        row, pixels = rules.measure(*maps, thresholds, self.place_of(pair), fit)
+        row, pixels = rules.measure(*maps, thresholds, self.place_of(pair), fit, sums=sums)
         return row, pixels, maps
 
     def scan(self, asked: Asked) -> list[ImageResult]:
@@ -131,7 +134,7 @@ class DepthPairs(FieldPairs):
             self.fits.pool()  # once, before threads ask for it
 
         def of_image(pair: int) -> tuple[ImageResult, tuple[float, float]]:
-            row, pixels, (truth, prediction, mask) = self.measure(pair, thresholds)
+            row, pixels, (truth, prediction, mask) = self.measure(pair, thresholds, sums=asked.sums)
             rows = {"all": row}
             for part in asked.parts:
                 if part != "all":
@@ -145,7 +148,8 @@ class DepthPairs(FieldPairs):
                 for pooled in asked.edges
             }
             scale = self.scale_of(row, pixels) if asked.scales else float("nan")
-            return ImageResult(rows, edges, scale), extent_of(truth) if not row.sums[N] else NO_EXTENT
+            n = len(pixels.g)
+            return ImageResult(n, rows, edges, scale), NO_EXTENT if n else extent_of(truth)
 
         numbers = self.measured
         if numbers is None:
@@ -154,8 +158,8 @@ class DepthPairs(FieldPairs):
             results = []
             for own in numbers:
                 row, extent = measured_row(own, asked, self.truth.source)
-                results.append((ImageResult({"all": row}, {}, row.scale), extent if not row.sums[N] else NO_EXTENT))
-        if results and not any(result.rows["all"].sums[N] for result, _ in results):
+                results.append((ImageResult(int(row.sums[N]), {"all": row}, {}, row.scale), extent))
+        if results and not any(result.valid for result, _ in results):
             self._refuse_empty([extent for _, extent in results])
         return [result for result, _ in results]
 

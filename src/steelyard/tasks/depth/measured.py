@@ -17,12 +17,13 @@ LOW, HIGH, MEAN, SQUARES, SCALE, SHIFT, HOLES, PIXELS, FLAT, LEAST, MOST, ENDLES
 
 
 class Asked(Frozen):
-    """What one pass over the images measures: thresholds of delta, parts of the image, rules of edges, scales."""
+    """What one pass over the images measures: thresholds of delta, parts, rules of edges, scales, and sums at all."""
 
     thresholds: tuple[float, ...] = ()
     parts: tuple[str, ...] = ("all",)
     edges: tuple[bool, ...] = ()
     scales: bool = False
+    sums: bool = True
 
 
 def measured_row(numbers: Array, asked: Asked, source: str) -> tuple[ImageRow, tuple[float, float]]:

@@ -493,14 +493,15 @@ class BoundaryMetric(Metric):
         return EdgeScores(self.pooled)
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return (self.scores(), DepthSums())
+        return (self.scores(),)
 
     def reduce(self, totals: Any) -> Floats:
         sums = totals[self.scores()]
         return ratio(sums[:, 0], sums[:, 1])
 
     def excluded(self, totals: Any) -> tuple[float, str]:
-        return float(totals[DepthSums()][0, IMAGES] - totals[self.scores()][0, 1]), "images without an edge"
+        sums = totals[self.scores()][0]
+        return float(sums[2] - sums[1]), "images without an edge"
 
 
 class SiBoundaryF1(BoundaryMetric):

@@ -117,6 +117,11 @@ class Change(Frozen):
     low: float = -math.inf
     high: float = math.inf
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether nothing happens but the clamping."""
+        return (self.invert, self.disparity, self.scale, self.shift) == (False, False, 1.0, 0.0)
+
     def apply(self, values: Array) -> Array:
         """The values, changed; those that are not finite stay so."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -146,6 +151,9 @@ class ImageRow(Frozen):
     holes: float = 0.0
     pixels: float = 0.0
     flat: bool = False  # whether an alignment met a constant prediction
+
+
+NO_SUMS = ImageRow(np.zeros(len(SUMS)), np.zeros(2), np.zeros(0))
 
 
 def as_pair(truth: Array, prediction: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from steelyard.core.options import Option, Options
 from steelyard.maps.fields import Reading
 from steelyard.tasks.depth.pixels import (
     BOUNDARY_RATIOS,
+    NO_SUMS,
     SUMS,
     Array,
     Change,
@@ -296,9 +297,17 @@ class DepthRules(Frozen):
         return g, x
 
     def measure(
-        self, truth: Array, prediction: Array, mask: Array | None, thresholds: Array, where: str, fit: Fit | None = None
+        self,
+        truth: Array,
+        prediction: Array,
+        mask: Array | None,
+        thresholds: Array,
+        where: str,
+        fit: Fit | None = None,
+        *,
+        sums: bool = True,
     ) -> tuple[ImageRow, Pixels]:
-        """The row of an image, and its pixels with what happens to them, for bands of distance."""
+        """The row of an image, without sums where they are not needed, and its pixels with what happens to them."""
         g, x, bad = self.pack(truth, prediction, mask, where)
         if self.align == "none" or fit is not None or not (bad or self.align_size):
             change = self.change(g, x, fit, where)
@@ -309,7 +318,7 @@ class DepthRules(Frozen):
         aligned = (change.scale, change.shift) if self.align != "none" and len(g) else (math.nan, math.nan)
         pixels = self.pixels(g, x, bad, change, where)
         flat = self.align.startswith("affine") and len(g) > 1 and bool((x == x[0]).all())
-        row = pixels.row(thresholds)
+        row = pixels.row(thresholds) if sums else NO_SUMS
         aligned_row = replace(row, scale=aligned[0], shift=aligned[1], flat=flat)
         return replace(aligned_row, holes=float(bad), pixels=float(truth.size)), pixels
 
@@ -335,14 +344,14 @@ class DepthRules(Frozen):
         self, truth: Array, prediction: Array, mask: Array | None, change: Change, *, pooled: bool, where: str
     ) -> float:
         """The boundary score of an image: of all pixels, or with `pooled` of pairs of valid ones."""
-        depth = replace(change, low=-math.inf, high=math.inf).apply(prediction)
-        wide = truth.astype(np.float64)
-        usable: Array | None = None
-        if pooled:
-            usable = (self.valid(truth, mask, where) & np.isfinite(depth)).astype(np.uint8)
+        usable = self.valid(truth, mask, where).astype(np.uint8) if pooled else None
+        if not change.is_identity:
+            truth = truth.astype(np.float64)
+            prediction = replace(change, low=-math.inf, high=math.inf).apply(prediction)
+        if usable is not None:
+            usable &= np.isfinite(prediction)
         # The ratio of inverse depths is that of depths the other way round.
-        sides = [np.maximum(np.nan_to_num(side, nan=0.0, posinf=1e30), 1e-6) for side in (wide, depth)]
-        counts = _native.depth_edges(sides[0], np.ascontiguousarray(sides[1]), usable, BOUNDARY_RATIOS)
+        counts = _native.depth_edges(truth, prediction, usable, BOUNDARY_RATIOS)
         return boundary_score(np.asarray(counts), pooled=pooled)
 
 

@@ -46,7 +46,7 @@ def asked_of(statistics: tuple[Statistic, ...]) -> Asked:
     edges = {one.pooled for one in statistics if isinstance(one, EdgeScores)}
     parts = {one.of for one in own} | {"all"}
     scales = any(isinstance(one, ScaleMoments) for one in statistics)
-    return Asked(tuple(sorted(thresholds)), tuple(sorted(parts)), tuple(sorted(edges)), scales)
+    return Asked(tuple(sorted(thresholds)), tuple(sorted(parts)), tuple(sorted(edges)), scales, bool(own))
 
 
 def by_unit(pairs: DepthPairs, columns: Array) -> Array:
@@ -134,7 +134,8 @@ class ScaleMoments(Moments):
 
 
 class EdgeScores(Sum):
-    """The boundary score of each image, and whether it has one. `pooled` leaves out pairs with an invalid pixel."""
+    """The boundary score of each image, whether it has one, and images. `pooled` leaves out pairs with an invalid
+    pixel."""
 
     pooled: bool = False
     flat: str = "skip"
@@ -145,7 +146,8 @@ class EdgeScores(Sum):
         score = np.array([result.edges[self.pooled] for result in scan(pairs, cache)], dtype=np.float64)
         if self.flat == "zero":
             score = np.nan_to_num(score)
-        return SumBlock(by_unit(pairs, np.stack([np.nan_to_num(score), ~np.isnan(score)], axis=1)))
+        has = ~np.isnan(score)
+        return SumBlock(by_unit(pairs, np.stack([np.nan_to_num(score), has, np.ones(len(score))], axis=1)))
 
 
 def mean_of(column: int, count: int = N) -> Callable[[Floats], Floats]:

@@ -72,7 +72,7 @@ def legend() -> list[list[str]]:
 
 def panels(pairs: DepthPairs, pair: int, most: int) -> tuple[tuple[str, str, str], tuple[int, int]]:
     """Truth, prediction and error of an image as pictures, and its height and width."""
-    _, pixels, (truth, prediction, mask) = pairs.measure(pair, np.zeros(0))
+    _, pixels, (truth, prediction, mask) = pairs.measure(pair, np.zeros(0), sums=False)
     predicted = pixels.of_map.apply(prediction)
     valid = pairs.rules.valid(truth, mask, pairs.place(pair, 0))
     some = truth[valid] if valid.any() else np.ones(1)
@@ -140,7 +140,7 @@ class DistanceSums(Sum):
         inner = np.array(self.edges[1:-1])
 
         def of_image(pair: int) -> Array:
-            _, pixels, _ = pairs.measure(pair, np.zeros(0))
+            _, pixels, _ = pairs.measure(pair, np.zeros(0), sums=False)
             band = np.searchsorted(inner, pixels.g, side="right")
             errors = np.abs(pixels.depth - pixels.g) / pixels.g
             size = len(inner) + 1
@@ -155,7 +155,7 @@ def distance_edges(pairs: DepthPairs) -> tuple[float, ...]:
     """Ends of bands of true depth, evenly by its logarithm, over the pixels that count."""
     low, high = math.inf, 0.0
     for pair in range(min(len(pairs.owner), 50)):
-        _, pixels, _ = pairs.measure(pair, np.zeros(0))
+        _, pixels, _ = pairs.measure(pair, np.zeros(0), sums=False)
         if len(pixels.g):
             low, high = min(low, float(pixels.g.min())), max(high, float(pixels.g.max()))
     high = max(high, low * 1.01)
@@ -189,7 +189,9 @@ def over_distance(pairs: DepthPairs) -> Figure:
 
 def scales(pairs: DepthPairs) -> Figure:
     """The scale of the alignment, image by image in the order of their names."""
-    values = [row.scale for row, _, _ in for_each(len(pairs.owner), lambda pair: pairs.measure(pair, np.zeros(0)))]
+    values = [
+        row.scale for row, _, _ in for_each(len(pairs.owner), lambda pair: pairs.measure(pair, np.zeros(0), sums=False))
+    ]
     rows = [k for k, scale in enumerate(values) if math.isfinite(scale)]
     columns = {"x": np.array(rows, dtype=np.float64), "y": np.array([values[k] for k in rows])}
     text = "A model of metric depth has one scale for all images; a drift shows as a trend."

@@ -131,7 +131,9 @@ class NormalPairs(FieldPairs):
             )
         return angles, zero
 
-    def scan(self, limits: tuple[float, ...], parts: Sequence[str], *, again: bool) -> list[dict[str, AngleRow]]:
+    def scan(
+        self, limits: tuple[float, ...], parts: Sequence[str], *, again: bool, medians: bool
+    ) -> list[dict[str, AngleRow]]:
         """All images, for each part; an error where none has a valid pixel. `again` says that a second pass comes."""
         wanted = np.array(limits, dtype=np.float64)
         most = MOST_KEPT // max(1, len(self.owner) * len(parts)) if again else 0
@@ -141,7 +143,7 @@ class NormalPairs(FieldPairs):
             for part in parts:
                 angles, zero = self.angles(pair, part)
                 sums, below, bins = _native.angle_sums(angles, wanted)
-                median = float(np.median(angles)) if len(angles) else float("nan")
+                median = float(np.median(angles)) if medians and len(angles) else float("nan")
                 kept_angles = angles if len(angles) <= most else None
                 rows[part] = AngleRow(len(angles), sums, below, bins, median, zero, kept_angles)
             return rows

@@ -29,7 +29,8 @@ def scan(pairs: NormalPairs, cache: SharedCache) -> list[dict[str, AngleRow]]:
     own = [one for one in cache.statistics if isinstance(one, _OfPart)]
     parts = tuple(sorted({one.of for one in own} | {"all"}))
     again = any(isinstance(one, ExactMedian) for one in own)
-    return cache.once("normals", lambda: pairs.scan(limits_of(cache), parts, again=again))
+    medians = any(isinstance(one, ImageAngles) and one.figure == "median" for one in own)
+    return cache.once("normals", lambda: pairs.scan(limits_of(cache), parts, again=again, medians=medians))
 
 
 def limits_of(cache: SharedCache) -> tuple[float, ...]:
