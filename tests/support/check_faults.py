@@ -321,11 +321,24 @@ FAULTS: dict[str, dict[str, Fault]] = {
     "depth": {
         "millimetres": (put(1, "map", lambda d: objects([1000 * grid for grid in d[1]["map"]])), "depth-unit", "error"),
         "disparity": (put(1, "map", lambda d: objects([1 / grid for grid in d[1]["map"]])), "depth-reversed", "error"),
+        "turned over": (
+            put(1, "map", lambda d: objects([grid[::-1] for grid in d[1]["map"]])), "depth-upside-down", "error",
+        ),
+        "a scale for each image": (
+            put(1, "map", lambda d: objects([grid * (3 + i % 3) for i, grid in enumerate(d[1]["map"])])),
+            "depth-not-aligned", "warning",
+        ),
+        "no truth": (
+            put(0, "map", lambda d: objects([d[0]["map"][0] * 0, *d[0]["map"][1:]])), "depth-no-valid-pixel", "warning",
+        ),
         "one depth": (put(1, "map", lambda d: objects([0 * grid + 3 for grid in d[1]["map"]])), "depth-constant", "warning"),
         "holes": (put(1, "map", lambda d: objects([grid + np.nan for grid in d[1]["map"]])), "depth-refused", "error"),
     },
     "normals": {
         "flipped": (put(1, "map", lambda d: objects([grid * [1, -1, -1] for grid in d[1]["map"]])), "normals-axes", "error"),
+        "turned over": (
+            put(1, "map", lambda d: objects([grid[::-1] for grid in d[1]["map"]])), "normals-upside-down", "error",
+        ),
         "0 to 1": (
             put(1, "map", lambda d: objects([grid / np.abs(grid).max() / 2 + 0.5 for grid in d[1]["map"]])),
             "normals-not-mapped", "error",

@@ -7,20 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.checks.check import CheckData, Checks, Problem
+from steelyard import _native
+from steelyard.checks.check import CheckData, Checks, Problem, evenly
+from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import Frozen
 
-CHECKS = Checks()
+CHECKS = with_ids(Checks(), repeats=False)
 QUICK, MOST = 2, 20  # images that are looked at
 PIXELS = 1000  # pixels of an image
 CLEAR = 20.0  # degrees by which the mean angle must fall
 
 
 class Look(Frozen):
-    """The mean angle for each way the axes may lie, as the option writes it, and whether no component is negative."""
+    """The mean angle for each way the axes may lie, as the option writes it, that with rows turned over, and whether no
+    component is negative."""
 
     angles: dict[str, float]
+    turned: float
     positive: bool
     images: int
 
@@ -40,12 +44,14 @@ def _look(data: CheckData) -> Look | None:
 
 def _look_at(pairs: Any, most: int, *, quick: bool) -> Look | None:
     sides: list[tuple[Any, Any]] = []
-    for pair in np.unique(np.linspace(0, len(pairs.owner) - 1, most).astype(np.int64)).tolist():
-        if pairs.prediction_row[pair] < 0:
-            continue
+    turned: list[float] = []
+    chosen = evenly(len(pairs.owner), most)
+    for pair in chosen[pairs.prediction_row[chosen] >= 0].tolist():
         if not quick:
             pairs.angles(pair)  # what evaluation refuses
         truth, prediction, mask = pairs.maps(pair)
+        upside_down, _, _, _ = _native.normal_angles(truth, np.ascontiguousarray(prediction[::-1]), None)
+        turned.append(float(upside_down.mean()) if len(upside_down) else 90.0)
         step = -(-(truth.shape[0] * truth.shape[1]) // PIXELS)
         a, b = (side.reshape(-1, 3)[::step].astype(np.float64) for side in (truth, prediction))
         lengths = [np.linalg.norm(side, axis=1) for side in (a, b)]
@@ -65,7 +71,7 @@ def _look_at(pairs: Any, most: int, *, quick: bool) -> Look | None:
             name = " ".join(f"{'-' if sign < 0 else ''}{'xyz'[axis]}" for axis, sign in zip(order, signs, strict=True))
             cosine = (truth * prediction[:, order] * np.array(signs)).sum(axis=1)
             angles[name] = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))).mean())
-    return Look(angles, bool((prediction >= 0).all() and (truth < 0).any()), len(sides))
+    return Look(angles, float(np.mean(turned)), bool((prediction >= 0).all() and (truth < 0).any()), len(sides))
 
 
 @CHECKS.add("normals-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
@@ -91,6 +97,24 @@ def positive_components(data: CheckData) -> Problem | None:
 
 
 @CHECKS.add(
+    "normals-upside-down",
+    "error",
+    "rows of one side run from the bottom to the top",
+    "Write PFM files with the last row first, and arrays with the first row first.",
+)
+def upside_down(data: CheckData) -> Problem | None:
+    """Whether the mean angle falls clearly if rows are turned over, and not as far if axes are."""
+    look = _look(data)
+    if look is None or look.positive:
+        return None
+    plain = look.angles["x y z"]
+    if look.turned > min(plain - CLEAR, plain / 2) or look.turned > min(look.angles.values()):
+        return None
+    what = f"The mean angle falls from {plain:.0f}° to {look.turned:.0f}° with rows turned over."
+    return Problem(what, look.images, look.images)
+
+
+@CHECKS.add(
     "normals-axes",
     "error",
     "the axes of predictions lie in another way than those of the truth",
@@ -102,6 +126,8 @@ def other_axes(data: CheckData) -> Problem | None:
     if look is None or look.positive:
         return None
     plain, best = look.angles["x y z"], min(look.angles, key=lambda name: look.angles[name])
+    if look.turned < look.angles[best]:
+        return None
     if look.angles[best] > plain - CLEAR or look.angles[best] > plain / 2:
         return None
     what = f"The mean angle falls from {plain:.0f}° to {look.angles[best]:.0f}° with the axes '{best}'."
