@@ -228,8 +228,8 @@ def test_boundaries_at_single_ratios_are_depth_pros(case: dict[str, Any]) -> Non
     sides = [np.maximum(grid(case[side]).astype(np.float64), 1e-6) for side in ("gt", "pred")]
     for ratio, expected in zip((1.05, 1.15, 1.25), case[RATIOS], strict=True):
         counts = _native.depth_edges(*sides, None, np.array([ratio]))
-        found = boundary_score(np.asarray(counts), pooled=False)
-        assert (0.0 if math.isnan(found) else found) == pytest.approx(expected, abs=1e-12)
+        score = boundary_score(np.asarray(counts), pooled=False)
+        assert (0.0 if math.isnan(score) else score) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_perfect_map_has_a_boundary_f1_of_1_with_holes_and_without_edges_in_two_directions() -> None:

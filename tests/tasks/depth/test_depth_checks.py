@@ -47,8 +47,8 @@ def test_the_scale_of_files_is_found(
     true: float | None, predicted: float | None, options: dict[str, Any], missing: str, tmp_path: Path
 ) -> None:
     truth, model = write(tmp_path / "truth", TRUTH, true), write(tmp_path / "model", MODEL, predicted)
-    found = remedies(truth, model, **options)
-    assert missing in found["depth-unit"]
+    named = remedies(truth, model, **options)
+    assert missing in named["depth-unit"]
     side, _, scale = missing.partition(".scale=")
     assert "depth-unit" not in remedies(truth, model, **{**options, f"{side}.scale": float(scale)})
     notes = " ".join(sy.evaluate("depth", truth, model, "abs_rel", options=options).notes)
@@ -68,8 +68,8 @@ def test_disparity_and_turned_rows_are_told_apart(tmp_path: Path) -> None:
         ("disparity", [1 / depth for depth in MODEL], "depth-reversed"),
         ("turned", [depth[::-1] for depth in MODEL], "depth-upside-down"),
     ):
-        found = remedies(truth, write(tmp_path / name, maps))
-        assert {"depth-reversed", "depth-upside-down"} & set(found) == {code}
+        named = remedies(truth, write(tmp_path / name, maps))
+        assert {"depth-reversed", "depth-upside-down"} & set(named) == {code}
     disparity = str(tmp_path / "disparity")
     assert not remedies(truth, disparity, prediction="disparity")
     assert "prediction=depth" in remedies(truth, truth, prediction="disparity")["depth-reversed"]

@@ -147,8 +147,8 @@ def test_the_median_is_exact_however_few_angles_are_kept(kind: str, most: int) -
         weight = rng.integers(1, 4, len(angles)).astype(np.float64)
         counts = np.array([_native.angle_sums(some, np.array([1.0]))[2] for some in angles], dtype=np.float64)
         repeated = np.concatenate([np.repeat(a, int(w)) for a, w in zip(angles, weight, strict=True)])
-        found = exact_median(len(angles), lambda image, own=angles: own[image], counts, weight, most)
-        assert found == pytest.approx(np.median(repeated), abs=1e-12)
+        median = exact_median(len(angles), lambda image, own=angles: own[image], counts, weight, most)
+        assert median == pytest.approx(np.median(repeated), abs=1e-12)
 
 
 def test_bins_have_the_usual_limits_as_edges() -> None:

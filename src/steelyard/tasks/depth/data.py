@@ -80,7 +80,7 @@ class DepthPairs(FieldPairs):
         return Metadata({"region": Axis(self.regions)}, flags)
 
     def with_rules(self, **changes: Any) -> DepthPairs:
-        """The same images under other rules, fitted anew."""
+        """The same images under other rules, fitted again."""
         rules = replace(self.rules, **changes)
         fits = SharedFits() if rules.align_per != "image" and rules.align != "none" else None
         pairs = replace(self, rules=rules, fits=fits)
