@@ -207,3 +207,26 @@ def test_the_histogram_counts_all_pixels() -> None:
     every = np.concatenate([np.array(image["angles of valid pixels"]) for image in GOLDENS["images"]])
     counts = np.histogram(every, np.append(np.asarray(columns["low"]), columns["high"][-1]))[0]
     assert np.asarray(columns["count"]).tolist() == counts.tolist()
+
+
+def test_the_worst_images_are_shown() -> None:
+    figure = evaluate(*IMAGES).figure("normal_maps")
+    means = [np.mean(image["angles of valid pixels"]) for image in GOLDENS["images"]]
+    order = np.argsort(means)[::-1]
+    assert list(figure.columns["image"]) == [f"i{k}" for k in order]
+    assert np.asarray(figure.columns["cost"]) == pytest.approx(np.array(means)[order], abs=3e-4)
+
+
+def test_other_tools_print_what_they_printed() -> None:
+    report = evaluate(*IMAGES, ["angle"], explain=["marigold", "dsine"])
+    marigold, dsine = (one.theirs for one in report.explanations)
+    for name, (spec, factor) in MARIGOLD.items():
+        expected = GOLDENS["marigold mean over images"][name]
+        assert factor * marigold[spec.removesuffix(".0")] == pytest.approx(expected, abs=3e-4), name
+    for name, spec in (("mean", "angle"), ("median", "angle_median"), ("rmse", "angle_rmse")):
+        assert dsine[spec] == pytest.approx(GOLDENS["pooled over pixels"][name], abs=3e-4)
+    for limit in LIMITS:
+        expected = GOLDENS["pooled over pixels"][f"within {limit:g}"]
+        assert 100 * dsine[f"within@{limit:g}"] == pytest.approx(expected, abs=1e-9)
+    with refuses("E-unknown-name", "zoedepth"):
+        evaluate(*IMAGES, ["angle"], explain=["zoedepth"])

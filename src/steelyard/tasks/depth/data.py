@@ -62,11 +62,29 @@ class SharedFits:
         return {int(row): pooled[group] for row, group in zip(pairs.truth_row.tolist(), groups, strict=True)}
 
 
+Maps = tuple[Array, Array, Array | None]
+
+
+class DecodedMaps:
+    """Maps that several measurements look at, kept up to a number of pixels."""
+
+    def __init__(self, most: int = 1 << 25) -> None:
+        self.left = most
+        self.maps: dict[int, Maps] = {}
+
+    def keep(self, row: int, maps: Maps) -> None:
+        """Keep the maps of a row of the truth, where there is room."""
+        if maps[0].size <= self.left:
+            self.left -= maps[0].size
+            self.maps[row] = maps
+
+
 class DepthPairs(FieldPairs):
     """Images with both maps, which are read when they are measured."""
 
     rules: DepthRules = DepthRules()
     fits: SharedFits | None = None
+    decoded: DecodedMaps | None = None
 
     @cached_property
     def metadata(self) -> Metadata:
@@ -88,14 +106,23 @@ class DepthPairs(FieldPairs):
             fits.pairs = pairs
         return pairs
 
-    def maps(self, pair: int) -> tuple[Array, Array, Array | None]:
+    def maps(self, pair: int) -> Maps:
         """Truth, prediction and mask of a pair; a missing prediction is 0 everywhere."""
+        row = int(self.truth_row[pair])
+        maps = None if self.decoded is None else self.decoded.maps.get(row)
+        if maps is None:
+            maps = self._decode(pair)
+            if self.decoded is not None:
+                self.decoded.keep(row, maps)
+        return *self.rules.prepared(maps[0], maps[1]), maps[2]
+
+    def _decode(self, pair: int) -> Maps:
         truth, prediction = self.open_truth(pair), self.open_prediction(pair)
         if prediction is None:
             prediction = np.zeros_like(truth)
         if prediction.shape != truth.shape:
             prediction = self.resized(pair, prediction, truth.shape)
-        return *self.rules.prepared(truth, prediction), self.mask(pair, truth.shape)
+        return truth, prediction, self.mask(pair, truth.shape)
 
     def resized(self, pair: int, prediction: Array, shape: tuple[int, ...]) -> Array:
         """A prediction in the size of the truth, by its depth or its disparity."""
@@ -115,9 +142,7 @@ class DepthPairs(FieldPairs):
         truth, prediction, mask = self.maps(pair)
         return self.rules.moments(*self.rules.fitted(truth, prediction, mask, self.place_of(pair)))
 
-    def measure(
-        self, pair: int, thresholds: Array, *, sums: bool = True
-    ) -> tuple[ImageRow, Pixels, tuple[Array, Array, Array | None]]:
+    def measure(self, pair: int, thresholds: Array, *, sums: bool = True) -> tuple[ImageRow, Pixels, Maps]:
         """The row of an image, its pixels and its maps; a missing prediction is not aligned."""
         maps, rules, fit = self.maps(pair), self.rules, None
         if self.prediction_row[pair] < 0:

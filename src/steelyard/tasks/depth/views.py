@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.explanation import Explanation, Step
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -23,7 +22,7 @@ from steelyard.core.weights import Role, ratio
 from steelyard.maps.each import for_each
 from steelyard.maps.raster import indexed_png, thin_grid
 from steelyard.tasks.depth.data import DepthPairs
-from steelyard.tasks.depth.metrics import AbsRel, Delta, Log10, Mae, Rmse, RmseLog, SiLog, SqRel
+from steelyard.tasks.depth.explain import explain
 from steelyard.tasks.depth.pixels import ABS_REL, N
 from steelyard.tasks.depth.sums import FIGURES, HIGH, LOW, PIXELS, DepthSums, by_unit
 from steelyard.tasks.fields.pictures import (
@@ -36,7 +35,8 @@ from steelyard.tasks.fields.pictures import (
     scale_picture,
     worst_images,
 )
-from steelyard.tasks.shared.tools import find_tools
+
+__all__ = ["explain", "figures", "listing", "scene", "tables"]
 
 # Of an error as a share of the true depth: up to 1 %, 2 %, 5 %, 10 %, 25 %, 50 %, and more.
 STEPS = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50)
@@ -229,141 +229,3 @@ def averages(state: State) -> Table:
         mean = float((values[good] * weights[good]).sum() / weights[good].sum()) if good.any() else math.nan
         rows.append([mean, float(FIGURES[name](point)[0])])
     return Table("averages", "By image and by pixel", "metric", names, ("by image", "by pixel"), np.array(rows))
-
-
-TOOLS = {"zoedepth": "d87f17b2", "dav2": "a561b849", "marigold": "b1dffaaa", "kitti": "devkit_depth"}
-_METRICS: dict[str, Metric] = {
-    "abs_rel": AbsRel(),
-    "sq_rel": SqRel(),
-    "rmse": Rmse(),
-    "mae": Mae(),
-    "rmse_log": RmseLog(),
-    "log10": Log10(),
-    "silog": SiLog(),
-    "delta@1": Delta(power=1),
-}
-
-
-def explain(pairs: DepthPairs, names: Any) -> tuple[Explanation, ...]:
-    """What each tool prints for these maps, and which rule moves it."""
-    return tuple(_EXPLAINED[name](pairs) for name in find_tools(names, TOOLS))
-
-
-def _numbers(pairs: DepthPairs, metrics: Mapping[str, Metric] = _METRICS, **changes: Any) -> dict[str, float]:
-    """The numbers under changed rules."""
-    changed = pairs.with_rules(**changes) if changes else pairs
-    needs: dict[Any, None] = {statistic: None for metric in metrics.values() for statistic in metric.requirements()}
-    totals = State.of(changed, needs).totals(POINT)
-    return {name: float(totals.of(metric)[0]) for name, metric in metrics.items()}
-
-
-def _zoedepth(pairs: DepthPairs) -> Explanation:
-    steps = (
-        Step("holes", pairs.rules.holes, "worst", "Infinite becomes max and nan min.", _numbers(pairs, holes="worst")),
-        Step(
-            "bounds",
-            "closed" if pairs.rules.closed else "open",
-            "open",
-            "Depths of min and max do not count.",
-            _numbers(pairs, closed=False),
-        ),
-        Step(
-            "clamp",
-            "yes" if pairs.rules.clamp else "no",
-            "yes",
-            "Predictions are clamped to min and max.",
-            _numbers(pairs, clamp=True),
-        ),
-    )
-    theirs = _numbers(pairs, holes="worst", closed=False, clamp=True)
-    remarks = (
-        "Without a crop its script fails, so users switch one on.",
-        "Its SILog is nan where rounding makes the variance of the logarithms negative.",
-    )
-    return Explanation("zoedepth", TOOLS["zoedepth"], _numbers(pairs), steps, theirs, remarks)
-
-
-def _dav2(pairs: DepthPairs) -> Explanation:
-    metrics = {**_METRICS, "silog": SiLog(weight=0.5, factor=1.0)}
-    steps = (
-        Step(
-            "bounds",
-            "closed" if pairs.rules.closed else "open",
-            "closed",
-            "Depths of min and max count.",
-            _numbers(pairs, closed=True),
-        ),
-        Step(
-            "clamp",
-            "yes" if pairs.rules.clamp else "no",
-            "no",
-            "Predictions are not clamped.",
-            _numbers(pairs, clamp=False),
-        ),
-        Step(
-            "silog",
-            "weight 1, factor 100",
-            "weight 0.5, factor 1",
-            "Half of the common factor counts.",
-            _numbers(pairs, metrics),
-        ),
-        Step(
-            "pixels",
-            str(pairs.rules.least),
-            "10",
-            "Images with fewer valid pixels are left out.",
-            _numbers(pairs, least=10),
-        ),
-    )
-    theirs = _numbers(pairs, metrics, closed=True, clamp=False, least=10)
-    remarks = ("There a negative prediction counts as right in delta; here it is wrong.",)
-    return Explanation("dav2", TOOLS["dav2"], _numbers(pairs), steps, theirs, remarks)
-
-
-def _marigold(pairs: DepthPairs) -> Explanation:
-    steps = (
-        Step(
-            "align",
-            pairs.rules.align,
-            "affine",
-            "A scale and a shift of least squares for each image.",
-            _numbers(pairs, align="affine", align_per="image"),
-        ),
-        Step(
-            "bounds",
-            "closed" if pairs.rules.closed else "open",
-            "open",
-            "Depths of min and max do not count.",
-            _numbers(pairs, closed=False),
-        ),
-    )
-    theirs = _numbers(pairs, align="affine", align_per="image", closed=False, clamp=True)
-    return Explanation("marigold", TOOLS["marigold"], _numbers(pairs), steps, theirs)
-
-
-def _kitti(pairs: DepthPairs) -> Explanation:
-    metrics = {**_METRICS, "sq_rel": SqRel(by="squared"), "silog": SiLog(factor=1.0)}
-    free: dict[str, Any] = {"low": 0.0, "high": math.inf, "crop": (), "clamp": False}
-    steps = (
-        Step(
-            "pixels", "min, max and crop", "all true depths", "No cap, no crop and no clamp.", _numbers(pairs, **free)
-        ),
-        Step(
-            "holes",
-            pairs.rules.holes,
-            "fill",
-            "Gaps of a row take the smaller end, which is the foreground.",
-            _numbers(pairs, holes="fill"),
-        ),
-        Step(
-            "sq_rel, silog",
-            "by depth; factor 100",
-            "by squared depth; factor 1",
-            "Other definitions of both.",
-            _numbers(pairs, metrics),
-        ),
-    )
-    return Explanation("kitti", TOOLS["kitti"], _numbers(pairs), steps, _numbers(pairs, metrics, holes="fill", **free))
-
-
-_EXPLAINED = {"zoedepth": _zoedepth, "dav2": _dav2, "marigold": _marigold, "kitti": _kitti}

@@ -15,8 +15,12 @@ from steelyard.core.scene import RasterShape, Scene
 from steelyard.core.state import State
 from steelyard.core.weights import ratio
 from steelyard.maps.raster import indexed_png, thin_grid
+from steelyard.tasks.fields.pictures import SMALL_SIDE, worst_images
 from steelyard.tasks.normals.data import EDGES, NormalPairs
+from steelyard.tasks.normals.explain import explain
 from steelyard.tasks.normals.sums import ANGLE, COUNT, SQUARE, AngleBins, AngleSums
+
+__all__ = ["explain", "figures", "listing", "scene"]
 
 MOST_SIDE = 1024
 NONE = "d0d0d0"
@@ -53,22 +57,30 @@ def angle_map(pairs: NormalPairs, pair: int) -> tuple[Array, Array, Array]:
     return a, b, np.where(counts if mask is None else counts & (mask != 0), angle, np.nan)
 
 
+def panels(sides: tuple[Array, Array, Array], most: int) -> tuple[str, str, str]:
+    """Truth, prediction and angle of an image as pictures."""
+    truth, prediction, angle = (thin_grid(side, most) for side in sides)
+    level = np.searchsorted(LIMITS, np.nan_to_num(angle), side="right")
+    level = np.where(np.isfinite(angle), level, len(LIMITS) + 1)
+    return normal_picture(truth), normal_picture(prediction), indexed_png(level, [*COLOURS, NONE])
+
+
 def scene(pairs: NormalPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`: truth, prediction and angle."""
-    truth, prediction, angle = angle_map(pairs, pairs.pair_of(unit))
+    sides = angle_map(pairs, pairs.pair_of(unit))
+    angle = sides[2]
     height, width = angle.shape
     counted = np.isfinite(angle)
-    level = np.where(counted, np.searchsorted(LIMITS, np.nan_to_num(angle), side="right"), len(LIMITS) + 1)
+    pictures = panels(sides, MOST_SIDE)
     mean = f"{float(angle[counted].mean()):.2f}°" if counted.any() else "undefined"
     return Scene(
         title=f"Image {pairs.units[unit]}: mean angle {mean}",
         summary=f"{int(counted.sum()):,} of {angle.size:,} pixels count",
         shapes=(),
         bounds=(0.0, 0.0, float(width), float(height)),
-        rasters=(
-            RasterShape("Truth", normal_picture(thin_grid(truth, MOST_SIDE)), width, height),
-            RasterShape("Prediction", normal_picture(thin_grid(prediction, MOST_SIDE)), width, height),
-            RasterShape("Angle", indexed_png(thin_grid(level, MOST_SIDE), [*COLOURS, NONE]), width, height),
+        rasters=tuple(
+            RasterShape(name, picture, width, height)
+            for name, picture in zip(("Truth", "Prediction", "Angle"), pictures, strict=True)
         ),
         legend=tuple((name, colour) for name, colour in legend()),
     )
@@ -76,7 +88,28 @@ def scene(pairs: NormalPairs, unit: int, metric: Metric) -> Scene:
 
 def figures(pairs: NormalPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for."""
-    return {"angles": lambda: histogram(state)} if len(state) and AngleBins() in state.blocks else {}
+    if not len(state):
+        return {}
+    makers: dict[str, Callable[[], Figure]] = {}
+    if AngleSums() in state.blocks:
+        makers["normal_maps"] = lambda: worst_maps(pairs, state)
+    if AngleBins() in state.blocks:
+        makers["angles"] = lambda: histogram(state)
+    return makers
+
+
+def worst_maps(pairs: NormalPairs, state: State) -> Figure:
+    """Truth, prediction and angle of the images with the largest mean angle."""
+    sums = state.totals(UNITS)[AngleSums()]
+    return worst_images(
+        "normal_maps",
+        "mean angle",
+        pairs.units,
+        np.asarray(ratio(sums[:, ANGLE], sums[:, COUNT])),
+        lambda unit: panels(angle_map(pairs, pairs.pair_of(unit)), SMALL_SIDE),
+        legend(),
+        "x, y and z as red, green and blue; angles in steps, grey does not count.",
+    )
 
 
 def histogram(state: State) -> Figure:
