@@ -44,7 +44,7 @@ def look_once(data: CheckData) -> Look | None:
     """Some images, evenly over all, looked at once for all checks."""
     if "look" not in data.read:
         data.read["look"] = None
-        if data.pairs is not None and len(data.pairs.owner):
+        if data.pairs is not None and len(data.pairs.owner) and data.pairs.measured is None:
             data.read["look"] = _look_at(data.pairs, QUICK_IMAGES if data.quick else MOST_IMAGES)
     seen: Look | None = data.read["look"]
     return seen

@@ -34,7 +34,7 @@ def _look(data: CheckData) -> Look | None:
     if "look" not in data.read:
         data.read["look"], data.read["refused"] = None, ""
         try:
-            if data.pairs is not None and len(data.pairs.owner):
+            if data.pairs is not None and len(data.pairs.owner) and data.pairs.measured is None:
                 data.read["look"] = _look_at(data.pairs, QUICK if data.quick else MOST, quick=data.quick)
         except InputError as error:
             data.read["refused"] = str(error)

@@ -91,7 +91,7 @@ def figures(pairs: NormalPairs, state: State, metrics: Sequence[Metric]) -> Mapp
     if not len(state):
         return {}
     makers: dict[str, Callable[[], Figure]] = {}
-    if AngleSums() in state.blocks:
+    if AngleSums() in state.blocks and pairs.measured is None:
         makers["normal_maps"] = lambda: worst_maps(pairs, state)
     if AngleBins() in state.blocks:
         makers["angles"] = lambda: histogram(state)
