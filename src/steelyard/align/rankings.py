@@ -36,7 +36,7 @@ class RankedPairs(Frozen):
     Rows are sorted by unit, then by rank, those that were not retrieved last. `row` is a row's place in the truth.
     `rank`, `rank_input` and `rank_single` differ where scores are equal: by document id, by the order of the input, by
     document id after rounding scores to single precision. `rank_last` is that of the last of equal scores, where it is
-    known.
+    known, and `gallery` the images that embeddings are ranked among.
     """
 
     truth: Rankings
@@ -54,6 +54,7 @@ class RankedPairs(Frozen):
     weight: Array | None = None
     rank_last: Array | None = None
     run: Rankings | None = None
+    gallery: Any = None
 
     @property
     def metadata(self) -> Metadata:

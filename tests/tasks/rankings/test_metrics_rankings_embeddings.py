@@ -34,7 +34,7 @@ def test_options() -> None:
     assert [(o.name, o.type, o.default, o.choices, o.minimum, o.sides) for o in OPTIONS] == [
         ("distance", "choice", "cosine", ("cosine", "l2"), None, False), ("depth", "number", 1000, (), 0, False),
         (
-            "protocol", "choice", None, ("market1501", "torchreid", "layumi", "open-reid", "revisited-easy",
+            "protocol", "choice", None, ("market1501", "torchreid", "layumi", "open-reid", "oxford", "revisited-easy",
             "revisited-medium", "revisited-hard"), None, False,
         ),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ tests/goldens/verification.json was made by the references themselves; `versions
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -175,3 +176,71 @@ def test_bad_input_is_refused() -> None:
         run(*lists, "map(ties=pooled)")
     with refuses("E-out-of-range"):
         run(lists[0] | {"exclude": [2]}, lists[1])
+
+
+def single_shot_by_all_draws(golden: dict[str, Any], k: int) -> float:
+    """The mean over queries, and over every gallery with one image of each identity that the camera rule leaves."""
+    gallery, camera = np.array(golden["gallery_id"]), np.array(golden["gallery_camera"])
+    queries = []
+    for query, own, line in zip(golden["query_id"], golden["query_camera"], golden["distance"], strict=True):
+        distance = np.array(line)
+        left = (gallery != query) | (camera != own)
+        if not (left & (gallery == query)).any():
+            continue
+        images = [np.flatnonzero(left & (gallery == identity)) for identity in np.unique(gallery[left])]
+        hits = [
+            float(sum(distance[i] < distance[own_image] for i in draw) < k)
+            for draw in itertools.product(*images)
+            for own_image in draw
+            if gallery[own_image] == query
+        ]
+        queries.append(float(np.mean(hits)))
+    return float(np.mean(queries))
+
+
+def test_one_gallery_image_of_each_identity_is_the_mean_over_all_draws() -> None:
+    rng = np.random.default_rng(5)
+    golden: dict[str, Any] = {
+        "query_id": [1, 2, 3, 9],
+        "query_camera": [0, 1, 0, 0],
+        "gallery_id": [1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5],
+        "gallery_camera": [0, 1, 2, 0, 2, 1, 2, 1, 0, 1, 2],
+        "distance": rng.permutation(44).reshape(4, 11).tolist(),
+    }
+    specs = [f"hit@{k}(shot=single)" for k in (1, 2, 3, 5)]
+    expected = [single_shot_by_all_draws(golden, k) for k in (1, 2, 3, 5)]
+    assert values(golden, *specs) == [near(value) for value in expected]
+    assert expected[0] < 1
+    truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
+    vectors = {"query": rng.normal(size=(4, 5)), "gallery": rng.normal(size=(11, 5))}
+    unit = {name: side / np.linalg.norm(side, axis=1, keepdims=True) for name, side in vectors.items()}
+    report = sy.evaluate("rankings", truth, vectors, specs, confidence=None)
+    golden["distance"] = (-unit["query"] @ unit["gallery"].T).tolist()
+    expected = [single_shot_by_all_draws(golden, k) for k in (1, 2, 3, 5)]
+    assert [report[spec].value for spec in specs] == [near(value) for value in expected]
+
+
+def test_single_shot_needs_a_cut_and_all_distances() -> None:
+    lists = {"query": ["q"], "doc": ["a"], "relevance": [1]}, {"query": ["q"], "doc": ["a"], "score": [1]}
+    with refuses("E-unsupported", "distance"):
+        sy.evaluate("rankings", *lists, ["hit@1(shot=single)"], confidence=None)
+    for spec in ("hit(shot=single)", "hit@1(shot=single, spread=yes)"):
+        with refuses("E-invalid-spec", "hit@1(shot=single)"):
+            sy.evaluate("rankings", *lists, [spec], confidence=None)
+
+
+def test_the_cmc_has_the_hit_rates_and_a_band() -> None:
+    report = evaluate(GOLDENS["reid"]["drawn"], "hit@1", "hit@10")
+    columns = report.figure("cmc").columns
+    assert (columns["x"][0], columns["y"][0]) == (1, report["hit@1"].value)
+    assert (columns["x"][9], columns["y"][9]) == (10, report["hit@10"].value)
+    assert all(low <= y <= high for low, y, high in zip(columns["low"], columns["y"], columns["high"], strict=True))
+    assert columns["y"] == sorted(columns["y"])
+
+
+def test_old_oxford_takes_good_and_ok_for_right() -> None:
+    truth = {"query": ["q"] * 4, "doc": ["good", "ok", "junk", "none"], "relevance": [2, 1, 0, 0]}
+    run = {"query": ["q"] * 5, "doc": ["junk", "good", "x", "ok", "none"], "score": [5, 4, 3, 2, 1]}
+    report = sy.evaluate("rankings", truth, run, ["map_trapezoid"], confidence=None, options={"protocol": "oxford"})
+    # good is first, and ok third: (1 + 1) / 2 and (1 / 2 + 2 / 3) / 2.
+    assert report["map_trapezoid"].value == near((1 + (1 / 2 + 2 / 3) / 2) / 2)

@@ -22,12 +22,13 @@ from steelyard.core.weights import ratio
 from steelyard.tasks.labels.calibration import Bins
 from steelyard.tasks.labels.counts import class_counts, classes_of, count_needs, holds, positive, several
 from steelyard.tasks.labels.data import LabelPairs
+from steelyard.tasks.labels.explain import explain as explain
 from steelyard.tasks.labels.hard import F1, Precision, Recall
 from steelyard.tasks.labels.rate_views import fpr_lines, pair_listing, people_table, rate_figures
 from steelyard.tasks.labels.statistics import ClassCounts, ConfidenceBins, Confusion, LabelRows
 from steelyard.tasks.labels.walks import Scores
 
-__all__ = ["class_metrics", "figures", "listing", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "tables"]
 
 
 BINS = 15

@@ -21,8 +21,9 @@ from steelyard.core.records import Records, as_object, factorize
 from steelyard.core.task import Policy
 from steelyard.match.neighbours import nearest_neighbours
 from steelyard.match.ranks import RankQueries, Ranks, exact_ranks
+from steelyard.tasks.rankings.single_shot import Gallery
 
-LANDMARKS = ("revisited-easy", "revisited-medium", "revisited-hard")
+LANDMARKS = {"oxford": "medium", **{f"revisited-{level}": level for level in ("easy", "medium", "hard")}}
 JUNK_IS_OUT = ("market1501", "layumi")
 OPTIONS = (
     Option("distance", "choice", "Distance between embeddings.", "cosine", ("cosine", "l2"), sides=False),
@@ -41,7 +42,7 @@ MOST_ROWS = 1 << 30
 def landmark_level(options: Options) -> str | None:
     """The level of landmarks that is asked for."""
     protocol = options.of("protocol")
-    return str(protocol).partition("-")[2] if protocol in LANDMARKS else None
+    return LANDMARKS.get(str(protocol))
 
 
 def landmarks(truth: Records, level: str) -> Records:
@@ -154,8 +155,26 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
         tied=ranks.tied[unit],
         coverage=Coverage(many, many, many, 0, 0, policy.missing),
         rank_last=None if last is None else last[order],
+        gallery=_gallery(truth, prediction, parts, owner, row, options),
     )
     return pairs if excluded is None else pairs.without(excluded[order])
+
+
+def _gallery(
+    truth: Embeddings, prediction: Embeddings, parts: _Parts, owner: Array, row: Array, options: Options
+) -> Gallery:
+    """The images that are ranked, for what needs all of their distances."""
+    _, (identity,) = factorize(truth["query_label" if parts.alone else "gallery_label"])
+
+    def distances(query: int) -> Array:
+        if DISTANCE in prediction:
+            return np.asarray(prediction[DISTANCE][query])
+        queries, gallery = (np.asarray(to_numpy(side), dtype=np.float64) for side in _vectors(prediction, parts))
+        if options.of("distance") == "cosine":
+            return np.asarray(-(gallery @ queries[query]) / np.linalg.norm(gallery, axis=1))
+        return np.asarray(((gallery - queries[query]) ** 2).sum(axis=1))
+
+    return Gallery(distances, identity, _tie(parts), owner, row)
 
 
 def _same_camera(truth: Embeddings, owner: Array, row: Array) -> Array | None:

@@ -16,6 +16,7 @@ from steelyard.core.spec import render_value
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.rankings.single_shot import SingleShotValue
 from steelyard.tasks.rankings.sums import (
     ALL,
     Answerable,
@@ -273,6 +274,8 @@ class Hit(_AtK):
 
     What papers on image retrieval and re-identification call Recall@k, top-k accuracy or CMC. `spread=yes` is the share
     of relevant documents with fewer than k wrong ones before them, open-reid's CMC without `first_match_break`.
+    `shot=single` is the CMC of a gallery with one image of each identity, which is drawn at random (CUHK03): the exact
+    mean over all draws, where torchreid draws ten times.
 
     Undefined when no query has a relevant document.
 
@@ -290,14 +293,23 @@ class Hit(_AtK):
     reference = "pytrec_eval: success; ranx: hit_rate; torchreid"
 
     spread: Literal["no", "yes"] | bool = "no"
+    shot: Literal["all", "single"] = "all"
+
+    def check(self) -> None:
+        """Check that the CMC of one image per identity has a cut, and is not spread."""
+        super().check()
+        if self.shot == "single" and (self.k is None or self.spread in ("yes", True)):
+            raise InvalidSpec(f"metric '{self}' needs k, and no spread", remedy="Write hit@1(shot=single).")
 
     def value(self) -> QueryValue:
+        if self.shot == "single" and self.k is not None:
+            return SingleShotValue(self.k)
         if self.spread in ("yes", True):
             return PlacedValue("spread", self.k, self.level, self.ties)
         return super().value()
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
-        if self.spread in ("yes", True):
+        if self.spread in ("yes", True) or self.shot == "single":
             return None
         return totals[self.value()], totals[self.query_count()]
 

@@ -10,21 +10,54 @@ import numpy as np
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.plan import POINT, UNITS
+from steelyard.core.plan import POINT, UNITS, WeightPlan
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.units import Units
+from steelyard.core.weights import Role
 from steelyard.tasks.rankings.graded import DiscountedGain
 from steelyard.tasks.rankings.hits import Hit, Precision, Recall
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+CMC_RANKS = 50
+DRAWS = 300  # of the band around a curve
 MOST_QUERIES = 400
 MOST_BARS = 40
 
 
 def figures(pairs: RankedPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
-    return {"depth": lambda: depth(pairs), "queries": lambda: queries(state, metrics[0])} if len(state) else {}
+    if not len(state):
+        return {}
+    makers: dict[str, Callable[[], Figure]] = {"depth": lambda: depth(pairs)}
+    if pairs.gallery is not None:
+        makers["cmc"] = lambda: cmc(pairs, state)
+    return makers | {"queries": lambda: queries(state, metrics[0])}
+
+
+def cmc(pairs: RankedPairs, state: State) -> Figure:
+    """The share of queries with a right image among the first k, with a band of draws."""
+    longest = max(1, min(CMC_RANKS, int(pairs.retrieved.max(initial=1))))
+    shown = {k: Hit(k=k) for k in range(1, longest + 1)}
+    cache = SharedCache()
+    needs = dict.fromkeys(need for metric in shown.values() for need in (metric.value(), metric.query_count()))
+    blocks = {need: need.measure(pairs, cache) for need in needs}
+    measured = State(state.units, pairs.metadata, blocks)
+    point, drawn = measured.totals(POINT), measured.totals(WeightPlan(Role.DRAWS, 0, 0, DRAWS))
+    bands = np.nanquantile(np.stack([drawn.of(metric) for metric in shown.values()]), [0.025, 0.975], axis=1)
+    columns = {
+        "series": ["CMC"] * longest,
+        "x": list(shown),
+        "y": [float(point.of(metric)[0]) for metric in shown.values()],
+        "low": bands[0].tolist(),
+        "high": bands[1].tolist(),
+    }
+    drawn_as = "clusters" if state.units.cluster is not None else "queries"
+    return Figure(
+        "cmc", "curves", "Cumulative match characteristic", columns,
+        {"x": "rank k", "y": "share of queries with a match among the first k"},
+        f"hit@k by k. The band holds 95 % of the values of resampled {drawn_as}.",
+    )  # fmt: skip
 
 
 def depth(pairs: RankedPairs) -> Figure:
