@@ -107,7 +107,7 @@ class DepthCounter(FieldCounter):
         inside = (truth >= low) & (truth <= high) if self.rules.closed else (truth > low) & (truth < high)
         top, bottom, left, right = crop_box(self.rules.crop, tuple(truth.shape[1:]), "gathered truth")
         kept = torch.zeros_like(inside)
-        kept[:, top:bottom, left:right] = True
+        kept[:, top:bottom, left:right].fill_(True)
         valid = inside & kept & torch.isfinite(truth)
         return valid if mask is None else valid & is_marked(mask)
 
