@@ -26,8 +26,8 @@ def draw(
 
     definition = catalogue.find_task(task)
     request = Request(
-        definition.name, None if metric is None else (metric,), missing="worst", extra="skip",
-        columns=dict(columns or {}), options=dict(options or {}),
+        definition.name, None if metric is None else (metric,), missing="worst" if definition.worst else "skip",
+        extra="skip", columns=dict(columns or {}), options=dict(options or {}),
     )  # fmt: skip
     with csv_dialect(delimiter, decimal):
         return scene_svg(scene_of(definition, request, truth, predictions, unit, step))

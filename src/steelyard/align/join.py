@@ -45,10 +45,13 @@ def check_policy(policy: Policy) -> None:
             raise InvalidSetting(f"{name}='{value}' is not a valid policy", remedy=nearest(str(value), allowed))
 
 
-def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy, weight: str = "") -> Pairs:
+def join_rows(
+    truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy, weight: str = "", worst: bool = True
+) -> Pairs:
     """Join by key. Units and rows come out in the order of their ids, whatever order they came in.
 
-    `weight` names the column of the truth that is the weight of a unit, where it has one.
+    `weight` names the column of the truth that is the weight of a unit, where it has one. `worst` says whether messages
+    suggest missing='worst', which some tasks refuse.
     """
     check_policy(policy)
     key = _common_key(truth, prediction, key)
@@ -76,14 +79,14 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
     used = np.zeros(len(prediction), dtype=bool)
     used[prediction_row[matched]] = True
     missing, extra = truth_order[~matched], np.flatnonzero(~used)
+    choice = "`missing='worst'` or `missing='skip'`" if worst else "`missing='skip'`"
     if len(missing) and policy.missing == "error" and isinstance(prediction, UnfilledRecords):
         raise Unmatched(
             "the cell is empty or nan, so the prediction is missing",
             where=prediction.unfilled,
-            remedy="Give every row a value, or choose `missing='worst'` or `missing='skip'`.",
+            remedy=f"Give every row a value, or choose {choice}.",
         )
     if len(missing) and policy.missing == "error":
-        choice = "`missing='worst'` or `missing='skip'`"
         raise _one_sided(truth, key, missing, "truth", "prediction", prediction.source, choice)
     if len(extra) and policy.extra == "error":
         raise _one_sided(prediction, key, extra, "predictions", "truth", truth.source, "`extra='skip'`")

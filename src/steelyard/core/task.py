@@ -46,7 +46,8 @@ class Task(Frozen):
     sides have names. `device` names a module that counts tensors on their device: see `partial.tensors`.
     `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}. `score_rules(options)` says how
     scores in channels become a predicted label map, where the task takes such scores. `align(pairs, metrics)` gives the
-    pairs of several models the same units, where units are of the predictions too.
+    pairs of several models the same units, where units are of the predictions too. `worst` is false where
+    missing='worst' has no meaning, since errors have no upper bound.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Task(Frozen):
     spellings: Mapping[str, str] = field(default_factory=dict)
     score_rules: Callable[[Options], Any] | None = None
     align: Callable[[Sequence[Any], Sequence[Metric]], Sequence[Any]] | None = None
+    worst: bool = True
 
     def view(self, name: str) -> Any:
         """What the module `views` has under a name, or None.

@@ -37,7 +37,8 @@ def on_common_units(task: Task, request: Request, models: Sequence[Any], measure
     )
     if not common:
         raise Unmatched(
-            f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose `missing='worst'`."
+            f"no {task.item} has a prediction of every model: {lacking}",
+            remedy="Choose `missing='worst'`." if task.worst else "Are they predictions for the same data?",
         )
     measured = []
     for model in models:

@@ -40,7 +40,7 @@ from steelyard.core.records import Column, Records, Schema, constant_in_unit, di
 from steelyard.core.task import Policy
 from steelyard.maps.load import INSIDE
 from steelyard.tasks.images.measures import LUMA, MS_LEAST, WINDOWS, luma
-from steelyard.tasks.images.pixels import Picture, open_picture, picture_size
+from steelyard.tasks.images.pixels import VIDEOS, Picture, open_picture, picture_size
 
 PIXELS = Column(
     "pixels",
@@ -300,18 +300,26 @@ class Sight:
         largest, least = float(picture.pixels.max()), float(picture.pixels.min())
         if given is None and picture.peak != picture.peak:
             guess = "1" if largest <= 1.5 else "255" if largest <= 256 else "65535"
+            guess = "2" if largest <= 1.5 and least < -0.5 else guess
             raise InvalidSetting(
-                f"floating-point values from {least:g} to {largest:g} have no range of their own",
+                f"values from {least:g} to {largest:g} are not of 8 or 16 bits: their range is not known",
                 where=pairs.place(self.pair, side),
-                remedy=f"Set range={guess}, or whatever the largest possible value is.",
+                remedy=f"Set range={guess}, or what the largest possible value is.",
             )
         peak = picture.peak if given is None else given
-        if largest > 1.5 * peak or least < -1.5 * peak:
-            worst = largest if largest > 1.5 * peak else least
+        slack = 1.5 if picture.pixels.dtype == np.float64 else 1.0  # networks overshoot; integers cannot
+        if largest > slack * peak or least < -slack * peak:
+            worst = largest if largest > slack * peak else least
             raise OutOfRange(
                 f"a value of {worst:g} ({picture.kind}) does not fit range={peak:g}",
                 where=pairs.place(self.pair, side),
                 remedy="Set the range that the pixels have, or scale them.",
+            )
+        if picture.peak < peak:
+            raise OutOfRange(
+                f"range={peak:g} does not fit pixels of {picture.kind}, whose largest value is {picture.peak:g}",
+                where=pairs.place(self.pair, side),
+                remedy="Leave range out: 8 and 16 bits have their own.",
             )
         return peak
 
@@ -435,6 +443,10 @@ class ImagePairs(Pairs):
             raise Conflict(
                 f"has no plane {plane}", where=self.place(pair, side), remedy="channels=u and channels=v are for video."
             )
+        if picture.video and self.rules.channels == "rgb":
+            raise Conflict(
+                "has planes Y, U and V, not RGB", where=self.place(pair, side), remedy="Set channels=y, u or v."
+            )
         return picture
 
     def place(self, pair: int, side: int) -> str:
@@ -480,13 +492,19 @@ class ImagePairs(Pairs):
             peaks.append("of the type" if peak is None or peak != peak else f"{peak:g}")
         return " and ".join(dict.fromkeys(peaks))
 
+    @property
+    def _is_video(self) -> bool:
+        """Whether pictures are frames of raw video, of which plane Y is compared."""
+        value = self.truth["pixels"][int(self.truth_row[0])] if len(self.owner) else ""
+        return isinstance(value, str) and value.partition(INSIDE)[0].lower().endswith(VIDEOS)
+
     @cached_property
     def settings(self) -> str:
         """The settings that hold before any metric, in words."""
         rules = self.rules
         channels, weights = rules.of_preset("")
         if channels == "auto":
-            channels = "all"
+            channels = "y of video" if self._is_video else "all"
         parts = [f"range {self._range_text}", f"channels {channels}"]
         parts += [f"luma {weights}"] if channels == "y" else []
         parts += [f"border {rules.border}", f"quantise {rules.quantise}", f"alpha {rules.alpha}"]
@@ -517,7 +535,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     if policy.missing == "worst":
         raise InvalidSpec("missing='worst' has no meaning: PSNR has no worst value", remedy="Use missing='skip'.")
     rules = rules_of(options)
-    pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight")
+    pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight", worst=False)
     fields: dict[str, Any] = {name: getattr(pairs, name) for name in Pairs.__dataclass_fields__}
     used = distinct_values(pairs.owner)  # units that lost their row to the policy are left out
     fields |= {"units": pairs.units[used], "owner": np.searchsorted(used, pairs.owner), "partial": pairs.partial[used]}

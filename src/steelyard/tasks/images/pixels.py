@@ -97,6 +97,8 @@ def picture_size(value: Any, layout: str = "", raw: str = "") -> tuple[int, int]
 def from_array(value: Any, where: str, layout: str = "") -> Picture:
     """An array as a picture. The axis of 1, 3 or 4 is the channels; `layout` decides where both ends may be."""
     array = np.asarray(value)
+    if array.dtype == bool:
+        array = array.astype(np.uint8) * np.uint8(255)
     if array.dtype.kind not in "uif" or not array.size:
         what = "has no pixel" if not array.size else f"holds {array.dtype}, not numbers"
         raise InvalidFile(what, where=where, remedy="Give an array of numbers: height × width × channels.")
@@ -135,6 +137,8 @@ def _from_png(data: bytes, source: str) -> Picture:
     file = png_file(data, source)
     native, (height, width) = file.native, file.shape
     if native.interlaced:
+        if native.depth == 16 and native.channels > 1:  # Pillow would keep 8 bits of each
+            raise Unsupported("is interlaced with 16 bits per channel", where=source, remedy="Write it plainly.")
         return _by_pillow(source)
     try:
         rows = native.rows()

@@ -33,10 +33,12 @@ from steelyard.io.once import of_truth
 from steelyard.io.read import as_ids, check_mapping, read_table, to_records
 from steelyard.io.table import Table
 from steelyard.maps.load import INSIDE
+from steelyard.tasks.images.data import IMAGE
 from steelyard.tasks.images.pixels import ARRAYS, LOSSY, PICTURES, VIDEOS, Frames
 
 TRUE_NAMES = ("gt", "truth", "target", "reference", "hr", "original", "clean")
 PREDICTED_NAMES = ("pred", "prediction", "renders", "render", "output", "out", "sr", "restored", "result")
+_PICTURE_COLUMNS = {"pixels", "path", "file", "filename", *TRUE_NAMES, *PREDICTED_NAMES, "mask", "region"}
 # What tools put behind the name of an image; taken off where no id is equal on both sides.
 _SUFFIX = re.compile(r"([_-]?x\d+|_(SR|HR|LR|gt|GT|out|output|pred|rlt|result|restored|fake|real)|-1)+$")
 _BY_PILLOW = tuple(ending for ending in PICTURES if ending != ".png")
@@ -198,28 +200,38 @@ def _is_batch(shape: tuple[int, ...]) -> bool:
 def _in_rows(data: Any, source: str) -> Any:
     """Arrays in memory as a table, one image per row; their numbers are the ids."""
     data = to_numpy(data)
+    if isinstance(data, Mapping) and data and all(_is_picture(cell) for cell in data.values()):
+        data = {"image": list(data), "pixels": list(data.values())}
     if isinstance(data, np.ndarray) and data.dtype != object:
         if data.ndim < 2:
             shape = "×".join(map(str, data.shape))
             raise ShapeMismatch(f"shape {shape} is not pictures", where=source, remedy="Give images × height × width.")
         data = list(data) if _is_batch(data.shape) else [data]
-    if isinstance(data, list | tuple):
+    if isinstance(data, list | tuple) and not (data and isinstance(data[0], Mapping)):
         data = {"image": np.arange(len(data)), "pixels": list(data)}
     if not isinstance(data, Mapping):
         return data
     made = dict(data)
-    for name in ("pixels", "mask", "region"):
-        if name in made:
-            cells = to_numpy(made[name])
-            made[name] = as_object([to_numpy(cell) for cell in cells])
+    for name in _PICTURE_COLUMNS & set(made):
+        made[name] = as_object([_pixels(cell) for cell in to_numpy(made[name])])
     return made
+
+
+def _is_picture(cell: Any) -> bool:
+    """Whether a value by itself is an array of pixels, and not a column of them."""
+    return getattr(cell, "ndim", 0) in (2, 3) and to_numpy(cell).dtype != object
+
+
+def _pixels(cell: Any) -> Any:
+    """A cell as an array; true and false as white and black."""
+    cell = to_numpy(cell)
+    return cell.astype(np.uint8) * np.uint8(255) if isinstance(cell, np.ndarray) and cell.dtype == bool else cell
 
 
 def _beside(table: Table, folder: str) -> Table:
     """A table of paths, which are meant from the folder that the table lies in."""
-    names = {"pixels", "path", "file", "filename", *TRUE_NAMES, *PREDICTED_NAMES, "mask", "region"}
     columns = dict(table.columns)
-    for name in names & set(columns):
+    for name in _PICTURE_COLUMNS & set(columns):
         cells = columns[name].tolist()
         columns[name] = as_object(
             [os.path.join(folder, c) if isinstance(c, str) and c.strip() and c.lstrip()[0] != "[" else c for c in cells]
@@ -233,7 +245,8 @@ def _beside(table: Table, folder: str) -> Table:
 def _one_source(task: Task, data: Any, columns: Mapping[str, str], options: Options) -> tuple[Records, Records]:
     if isinstance(data, str | PathLike) and os.path.isdir(data):
         return _one_folder(os.fsdecode(data), str(options.of("truth_name")), str(options.of("prediction_name")))
-    table = read_table(data, "truth")
+    table = read_table(_in_rows(data, "truth"), "truth")
+    table = _with_ids(table, columns)
     if isinstance(data, str | PathLike):
         table = _beside(table, os.path.dirname(os.fsdecode(data)))
     check_mapping(columns, {"truth": task.truth, "prediction": task.prediction}, {"truth": table, "prediction": table})
@@ -250,6 +263,20 @@ def _one_source(task: Task, data: Any, columns: Mapping[str, str], options: Opti
         part = replace(table, columns={**others, "pixels": table.columns[own]})
         sides.append(to_records(part, schema, {}, side))
     return sides[0], sides[1]
+
+
+def _with_ids(table: Table, columns: Mapping[str, str]) -> Table:
+    """A table of both sides; where no column names the images, they have the names of the true files, or numbers."""
+    known = {"image", *IMAGE.aliases}
+    if known & set(table.columns) or any(name.rpartition(".")[2] == "image" for name in columns):
+        return table
+    own = columns.get("truth.pixels") or next((name for name in TRUE_NAMES if name in table.columns), "")
+    cells = table.columns[own].tolist() if own in table.columns else []
+    if cells and all(isinstance(cell, str) for cell in cells) and len(set(cells)) == len(cells):
+        ids = as_object([os.path.splitext(cell)[0] for cell in cells])
+    else:
+        ids = np.arange(len(table))
+    return replace(table, columns={"image": ids, **table.columns})
 
 
 def _one_folder(path: str, truth_name: str, prediction_name: str) -> tuple[Records, Records]:

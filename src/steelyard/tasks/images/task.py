@@ -33,4 +33,5 @@ TASK = Task(
     reader="images",
     views="steelyard.tasks.images.views",
     checks="steelyard.tasks.images.checks",
+    worst=False,
 )

@@ -185,7 +185,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
                 where=prediction.source,
                 remedy=f"Rename the column, or map it: `columns={{'prediction.{other}': 'YOUR_COLUMN'}}`.",
             )
-    pairs = join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
+    pairs = join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight", worst=False)
     for name, other in SIDES:
         _refuse_one_sided(pairs, name, other)
     return pairs
@@ -403,4 +403,5 @@ TASK = Task(
     metrics=(FocalLoss, SmoothL1Loss, HuberLoss, DetectionLossMetric),
     defaults=("focal", "focal(per=positive)", "smooth_l1", "huber", "detection"),
     checks="steelyard.tasks.losses.checks",
+    worst=False,
 )
