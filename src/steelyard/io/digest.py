@@ -94,7 +94,7 @@ def _fields_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:
 
 
 def pictures_digest(column: Array) -> bytes:
-    """SHA-256 of pictures: of packed arrays, or of the contents of files, each of which is read once."""
+    """SHA-256 of pictures: of fingerprints of packed arrays, or of the contents of files, each read once."""
     import hashlib
 
     from steelyard.maps.load import INSIDE, map_digest
@@ -103,7 +103,7 @@ def pictures_digest(column: Array) -> bytes:
     total = hashlib.sha256()
     for value in column.tolist():
         path, _, inside = ("", "", "") if isinstance(value, bytes) else value.partition(INSIDE)
-        key = value if isinstance(value, bytes) else files.get(path)
+        key = _fingerprint(np.frombuffer(value, np.uint8)) if isinstance(value, bytes) else files.get(path)
         if key is None:
             key = files[path] = map_digest(path)
         total.update(hashlib.sha256(key + inside.encode("utf-8", "surrogatepass")).digest())
