@@ -327,12 +327,68 @@ def test_explain_gives_the_numbers_of_tools() -> None:
     assert theirs["piq"]["psnr"] == pytest.approx(values["piq_psnr"], abs=1e-12)
 
 
+def test_explain_starts_from_the_settings_of_the_run() -> None:
+    """Ours is what the report says; a tool has the border of the run and channels of its own."""
+    options = {"preset": "basicsr-y", "border": 4}
+    report = sy.evaluate(
+        "images", *noise_pair(), ["psnr", "ssim"], confidence=None, options=options, explain=["basicsr", "matlab"]
+    )
+    values = GOLDENS["pairs"]["rgb_noise_48x56"]["values"]
+    basicsr, matlab = report.explanations
+    assert basicsr.ours == {name: report[name].value for name in ("psnr", "ssim")}
+    assert basicsr.theirs["psnr"] == pytest.approx(values["basicsr_psnr_rgb_border4"], abs=1e-12)
+    assert basicsr.theirs["ssim"] == pytest.approx(values["basicsr_ssim_rgb_border4"], abs=1e-12)
+    assert [step.setting for step in basicsr.steps] == ["channels of psnr", "channels of ssim"]
+    assert basicsr.steps[0].values == {"psnr": basicsr.theirs["psnr"], "ssim": basicsr.ours["ssim"]}
+    assert "window of ssim" in [step.setting for step in matlab.steps]
+    plain = sy.evaluate("images", *noise_pair(), ["psnr"], confidence=None, explain=["matlab"]).explanations[0]
+    assert plain.theirs["psnr"] == pytest.approx(values["own_psnr_y_rounded"], abs=1e-12)
+
+
+def test_explain_pools_what_torchmetrics_pools() -> None:
+    """Clip a has errors of 1 and 3, clip b of 2. Mean over clips; the class of torchmetrics pools the squares."""
+    truth = side(*[flat(100, 12, 12, 1)] * 3, clip=["a", "a", "b"])
+    predicted = side(*[flat(100 + error, 12, 12, 1) for error in (1, 3, 2)])
+    report = sy.evaluate("images", truth, predicted, ["psnr"], confidence=None, explain=["torchmetrics", "tensorflow"])
+    torchmetrics, tensorflow = report.explanations
+    each = [20 * math.log10(255 / error) for error in (1, 3, 2)]
+    assert torchmetrics.ours["psnr"] == pytest.approx(((each[0] + each[1]) / 2 + each[2]) / 2)
+    assert torchmetrics.ours["psnr"] == report["psnr"].value
+    assert torchmetrics.theirs["psnr"] == pytest.approx(10 * math.log10(255**2 * 3 / (1 + 9 + 4)))
+    assert tensorflow.theirs["psnr"] == pytest.approx(sum(each) / 3)
+    assert tensorflow.steps[0].setting == "averaging of psnr"
+
+
+def found_by_which(number: float, *sides: Any) -> str:
+    (text,) = [
+        each.what
+        for each in sy.check("images", *sides, options={"which": number}).findings
+        if each.code == "settings-of-a-number"
+    ]
+    return text
+
+
 def test_which_finds_the_settings_of_a_number() -> None:
-    """0.8338 is what BasicSR prints for Y with a border of 4."""
-    found_settings = sy.check("images", *noise_pair(), options={"which": 0.8338}).findings
-    texts = [each.what for each in found_settings if each.code == "settings-of-a-number"]
-    assert len(texts) == 1
-    assert "ssim(preset=basicsr-y), border=4" in texts[0]
+    """0.8338 is what BasicSR prints for Y with a border of 4; 10 log10(255² 2 / 10) is pooled; 0.5 is nothing."""
+    assert "given by: ssim(preset=basicsr-y), border=4" in found_by_which(0.8338, *noise_pair())
+    sides = side(*[flat(100, 12, 12, 1)] * 2), side(flat(101, 12, 12, 1), flat(103, 12, 12, 1))
+    assert "given by: psnr(level=pooled)" in found_by_which(round(10 * math.log10(255**2 / 5), 4), *sides)
+    assert "No preset" in found_by_which(0.5, *noise_pair())
+
+
+def test_pyiqa_compares_luma_for_ssim_alone() -> None:
+    """As its source has it: PSNR of RGB with 1e-8; SSIM of rounded luma, negative contrast 0, never made smaller."""
+    first, second = golden_pairs()["gray_400x387"]
+    values = GOLDENS["pairs"]["gray_400x387"]["values"]
+    assert score(side(first), side(second), "ssim(preset=pyiqa)")[0] == pytest.approx(
+        values["own_ssim_wang"], abs=1e-12
+    )
+    rgb = GOLDENS["pairs"]["rgb_noise_48x56"]["values"]
+    assert score(*noise_pair(), "psnr(preset=pyiqa)")[0] == pytest.approx(rgb["piq_psnr"], abs=1e-12)
+    y = side(*(measures.luma(golden_pairs()["rgb_noise_48x56"][i], "full+round", 255.0) for i in [0]))
+    other = side(measures.luma(golden_pairs()["rgb_noise_48x56"][1], "full+round", 255.0))
+    expected = score(y, other, "ssim", range=255)[0]  # no window of this pair has a negative contrast
+    assert score(*noise_pair(), "ssim", preset="pyiqa")[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_swapped_and_shifted_images_are_noticed() -> None:

@@ -90,14 +90,18 @@ def shifted_images(data: CheckData) -> Problem | None:
 
 @CHECKS.add("settings-of-a-number", "note", "the settings that give the number of option which", "Use these settings.")
 def settings_of_a_number(data: CheckData) -> Problem | None:
-    """The presets and borders that come nearest to a number that somebody else printed."""
+    """The presets and borders that give a number that somebody else printed, or come nearest to it."""
     if data.pairs is None or data.pairs.which is None:
         return None
-    from steelyard.tasks.images.views import search
+    from steelyard.tasks.images.tools import search
 
-    nearest = search(data.pairs, data.pairs.which)
+    exact, settings = search(data.pairs, data.pairs.which)
     count = len(data.pairs.owner)
-    if not nearest:
+    if not settings:
         return None
-    shown = "; ".join(f"{name} is {distance:.2g} away" for distance, name in nearest[:3])
-    return Problem(f"Nearest to {data.pairs.which:g}: {shown}.", count, count)
+    if exact:
+        names = "; ".join(name for _, name in settings[:5])
+        return Problem(f"{data.pairs.which:g} is given by: {names}.", count, count)
+    shown = "; ".join(f"{name} gives {value:.6g}" for value, name in settings)
+    remedy = "Other images, another model or another resampling of the truth may be the reason."
+    return Problem(f"No preset or border gives {data.pairs.which:g}. Nearest: {shown}.", count, count, remedy=remedy)

@@ -78,8 +78,14 @@ ALPHA = ("error", "white", "black", "drop")
 CHANNELS = ("auto", "rgb", "y", "gray", "u", "v")
 
 
+Planes = tuple[str, str]  # channels and luma: what of the pictures is compared
+
+
 class Preset(Frozen):
-    """What a tool fixes: how SSIM's windows lie, which channels are compared, and what is added to an error."""
+    """What a tool fixes: how SSIM's windows lie, which channels are compared, and what is added to an error.
+
+    `structure` is what SSIM and MS-SSIM compare where errors are of other channels.
+    """
 
     ssim: str = "wang"
     channels: str = ""
@@ -88,6 +94,11 @@ class Preset(Frozen):
     ms_ssim: str = "tensorflow"
     vif: str = "piq"
     quality: str = "paper"  # of the universal index
+    structure: Planes = ("", "")
+
+    def planes(self, structural: bool) -> Planes:
+        """The channels and luma that the tool fixes, or empty texts."""
+        return self.structure if structural and self.structure[0] else (self.channels, self.luma)
 
 
 PRESETS = {name: Preset(name) for name in WINDOWS} | {
@@ -95,11 +106,11 @@ PRESETS = {name: Preset(name) for name in WINDOWS} | {
     "basicsr-pt": Preset(eps=1e-8),
     "basicsr-pt-y": Preset("wang", "y", "bt601", 1e-8),
     "edsr": Preset("wang", "y", "edsr"),
-    "matlab-y": Preset("wang", "y", "bt601-round"),
+    "matlab-y": Preset("matlab", "y", "bt601-round"),
     "torchmetrics": Preset("torchmetrics", ms_ssim="torchmetrics", vif="torchmetrics", quality="torchmetrics"),
     "pytorch-msssim": Preset("pytorch-msssim", ms_ssim="pytorch-msssim"),
     "piq": Preset("piq", eps=1e-8, ms_ssim="piq"),
-    "pyiqa": Preset("pyiqa", "y", "full+round", 1e-8),
+    "pyiqa": Preset("pyiqa", eps=1e-8, structure=("y", "full+round")),
     "sewar": Preset("sewar", ms_ssim="sewar", vif="sewar"),
 }
 OPTIONS = (
@@ -176,18 +187,14 @@ class Rules(Frozen):
     preset: str = ""
     named: frozenset[str] = frozenset()  # options that were given by name
 
-    def of_preset(self, preset: str) -> tuple[str, str]:
+    def of_preset(self, preset: str, structural: bool = False) -> Planes:
         """Channels and luma under a metric's own preset, else by name, else under the preset of all."""
-        own = PRESETS[preset] if preset else None
-        shared = PRESETS[self.preset] if self.preset else None
-        channels, weights = self.channels, self.luma
-        if own is not None and own.channels:
-            return own.channels, own.luma
-        if shared is not None and shared.channels and "channels" not in self.named and own is None:
-            channels = shared.channels
-        if shared is not None and shared.luma and "luma" not in self.named and own is None:
-            weights = shared.luma
-        return channels, weights
+        if preset:
+            own = PRESETS[preset].planes(structural)
+            return own if own[0] else (self.channels, self.luma)
+        channels, weights = PRESETS[self.preset].planes(structural) if self.preset else ("", "")
+        channels = self.channels if not channels or "channels" in self.named else channels
+        return channels, self.luma if not weights or "luma" in self.named else weights
 
 
 def rules_of(options: Options) -> Rules:
@@ -323,22 +330,20 @@ class Sight:
             )
         return peak
 
-    def pixels(self, preset: str = "") -> tuple[Array, Array, float]:
+    def pixels(self, preset: str = "", structural: bool = False) -> tuple[Array, Array, float]:
         """Truth, prediction and range as a metric compares them under a preset."""
-        rule = self.pairs.rules.of_preset(preset)
-        if rule not in self._made:
-            self._made[rule] = self._convert(*rule)
-        made: tuple[Array, Array, float] = self._made[rule]
-        return made
+        return self.converted(self.pairs.rules.of_preset(preset, structural))
 
     def plane(self, weights: str) -> tuple[Array, Array, float]:
         """Luma of both, whatever the settings say; what has one channel stays."""
         channels = self.pairs.rules.of_preset("")[0]
-        if channels in ("y", "gray", "u", "v"):
-            return self.pixels()
-        if ("plane", weights) not in self._made:
-            self._made["plane", weights] = self._convert("y", weights)
-        made: tuple[Array, Array, float] = self._made["plane", weights]
+        return self.pixels() if channels in ("y", "gray", "u", "v") else self.converted(("y", weights))
+
+    def converted(self, planes: Planes) -> tuple[Array, Array, float]:
+        """Truth, prediction and range with the channels and luma that are asked for."""
+        if planes not in self._made:
+            self._made[planes] = self._convert(*planes)
+        made: tuple[Array, Array, float] = self._made[planes]
         return made
 
     def _convert(self, channels: str, weights: str) -> tuple[Array, Array, float]:

@@ -97,7 +97,7 @@ WINDOWS = {
     "tensorflow": WANG,
     "pytorch-msssim": WANG,
     "piq": Window(down="blocks"),
-    "pyiqa": Window(down="blocks", positive=True),
+    "pyiqa": Window(positive=True),
     "sewar": Window(11, True),
 }
 

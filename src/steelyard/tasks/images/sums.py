@@ -176,7 +176,7 @@ class SsimSum(FrameMean):
 
     def of_frame(self, sight: Sight) -> float:
         own = self.preset or sight.pairs.rules.preset or "wang"
-        x, y, peak = sight.pixels(self.preset)
+        x, y, peak = sight.pixels(self.preset, structural=True)
         return measures.ssim(x, y, peak, PRESETS[own].ssim, sight.mask(self.region))
 
 
@@ -191,7 +191,7 @@ class MsSsimSum(FrameMean):
     def of_frame(self, sight: Sight) -> float:
         refuse_mask(sight, "ms_ssim")
         own = self.preset or sight.pairs.rules.preset
-        x, y, peak = sight.pixels(self.preset)
+        x, y, peak = sight.pixels(self.preset, structural=True)
         value = measures.ms_ssim(x, y, peak, PRESETS[own].ms_ssim if own else "tensorflow")
         return measures.decibels(max(1 - value, 0.0)) if self.db else value
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.explanation import Explanation, Step
 from steelyard.core.figure import Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -19,11 +17,13 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.maps.raster import MOST_SIDE, colour_png, thin_grid
-from steelyard.tasks.images.data import PRESETS, ImagePairs, Sight
-from steelyard.tasks.images.measures import WANG, ssim, ssim_map
+from steelyard.tasks.images.data import ImagePairs, Sight
+from steelyard.tasks.images.measures import WANG, decibels, ssim_map
 from steelyard.tasks.images.metrics import Psnr, Ssim
 from steelyard.tasks.images.sums import PsnrSum, SsimSum, mean_square
-from steelyard.tasks.shared.tools import find_tools
+from steelyard.tasks.images.tools import explain
+
+__all__ = ["explain", "figures", "listing", "scene"]
 
 FEWEST = 3  # points that are drawn
 EACH = 2  # pictures of the worst, the median and the best units
@@ -155,7 +155,7 @@ def scene(pairs: ImagePairs, unit: int, metric: Metric) -> Scene:
     sight = pairs.sight(int(places[0]))
     height, width = sight.common[0].shape[:2]
     panels = _panels(sight, 1024)
-    value = -10 * math.log10(square) if (square := mean_square(sight, "", "")) > 0 else math.inf
+    value = decibels(mean_square(sight, "", ""))
     return Scene(
         title=f"Image {pairs.truth['image'][pairs.truth_row[places[0]]]}: PSNR {value:.2f} dB",
         summary=f"{width}×{height} pixels; the difference is times 4, SSIM goes from 0 (black) to 1 (white)",
@@ -165,96 +165,3 @@ def scene(pairs: ImagePairs, unit: int, metric: Metric) -> Scene:
             RasterShape(name[0].upper() + name[1:], panels[name], width, height) for name in PANELS if name in panels
         ),
     )
-
-
-class ToolRules:
-    """What a tool does: its version, its preset, and why its numbers differ."""
-
-    def __init__(self, version: str, preset: str, reasons: Mapping[str, str], *remarks: str) -> None:
-        self.version, self.preset, self.reasons, self.remarks = version, preset, reasons, remarks
-
-
-EPS = "It adds 1e-8 to an error of range 1: identical images have 80 dB."
-TOOLS = {
-    "basicsr": ToolRules("8d56e3a0", "basicsr", {}, "With test_y_channel it compares Y: preset=basicsr-y."),
-    "basicsr-y": ToolRules("8d56e3a0", "basicsr-y", {"channels": "It compares Y of BT.601, whose range stays 255."}),
-    "skimage": ToolRules(
-        "0.26.0", "skimage", {"ssim": "7×7 uniform windows and the sample covariance, unless gaussian_weights is set."}
-    ),
-    "torchmetrics": ToolRules(
-        "1.9.0",
-        "torchmetrics",
-        {"ssim": "Edges are mirrored and all pixels count; to version 1.4.1 the rim was cut."},
-        "Its class PeakSignalNoiseRatio pools all pixels: psnr(level=pooled).",
-        "Without data_range the largest span of a batch is the range: the batch size changes the score.",
-    ),
-    "piq": ToolRules("0.8.0", "piq", {"ssim": "Images above 384 pixels are made smaller first.", "eps": EPS}),
-    "pyiqa": ToolRules(
-        "0.1.16",
-        "pyiqa",
-        {
-            "channels": "It compares Y with weights 0.299, 0.587 and 0.114, rounded.",
-            "ssim": "Images above 384 pixels are made smaller, and negative contrast is 0.",
-            "eps": EPS,
-        },
-        "Its source was read, not run.",
-    ),
-}
-
-
-def explain(pairs: ImagePairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
-    """The number of each tool for these data, and the setting that moves it."""
-    plain = replace(pairs, rules=replace(pairs.rules, preset=""))
-    ours = _numbers(plain, "", "wang", 0.0)
-    explanations = []
-    for name, tool in find_tools(tools, TOOLS).items():
-        preset = PRESETS[tool.preset]
-        channels = tool.preset if preset.channels else ""
-        steps = []
-        if preset.channels:
-            steps.append(
-                Step(
-                    "channels",
-                    "all",
-                    f"y, {preset.luma}",
-                    tool.reasons["channels"],
-                    _numbers(plain, channels, "wang", 0),
-                )
-            )
-        if "ssim" in tool.reasons:
-            steps.append(Step("window", "wang", preset.ssim, tool.reasons["ssim"], _numbers(plain, "", preset.ssim, 0)))
-        if preset.eps:
-            steps.append(Step("constant", "0", "1e-8", tool.reasons["eps"], _numbers(plain, "", "wang", preset.eps)))
-        theirs = _numbers(plain, channels, preset.ssim, preset.eps)
-        explanations.append(Explanation(name, tool.version, ours, tuple(steps), theirs, tool.remarks))
-    return tuple(explanations)
-
-
-def _numbers(pairs: ImagePairs, channels: str, window: str, eps: float) -> dict[str, float]:
-    """Mean PSNR and SSIM over images with the channels of a preset, a window and a constant."""
-    psnr, other = [], []
-    for pair in range(len(pairs.owner)):
-        sight = pairs.sight(pair)
-        x, y, peak = sight.pixels(channels)
-        square = mean_square(sight, channels, "") - (PRESETS[channels].eps if channels else 0.0) + eps
-        psnr.append(math.inf if square <= 0 else -10 * math.log10(square))
-        other.append(ssim(x, y, peak, window))
-    return {"psnr": float(np.mean(psnr)), "ssim": float(np.mean(other))}
-
-
-def search(pairs: ImagePairs, number: float) -> list[tuple[float, str]]:
-    """Metrics with settings and borders by how near their value is to a number, the nearest first."""
-    values: dict[str, float] = {}
-    for border in dict.fromkeys((pairs.rules.border, 0, 2, 3, 4)):
-        other = replace(pairs, rules=replace(pairs.rules, border=border, preset=""))
-        cut = f", border={border}" if border else ""
-        for name, preset in PRESETS.items():
-            try:
-                sights = [other.sight(pair).pixels(name) for pair in range(len(other.owner))]
-                values[f"ssim(preset={name}){cut}"] = float(np.mean([ssim(*sight, preset.ssim) for sight in sights]))
-                squares = [mean_square(other.sight(pair), name, "") for pair in range(len(other.owner))]
-            except InputError:
-                continue
-            if all(square > 0 for square in squares):
-                values[f"psnr(preset={name}){cut}"] = float(np.mean([-10 * math.log10(square) for square in squares]))
-    return sorted((abs(value - number), name) for name, value in values.items())
