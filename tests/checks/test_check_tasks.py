@@ -96,7 +96,8 @@ def test_drawn_data_are_healthy(task: str) -> None:
 def test_every_check_is_tested_and_told_apart() -> None:
     """Names are unique by side, and every finding that a task's own module gives has a fault above or in its own test."""
     elsewhere = {"angles-look-like-radians", "labels-spelt-apart", "true-and-false", "scores-reversed"}
-    elsewhere |= {"swapped-channels", "shifted-images", "settings-of-a-number"}  # tests/tasks/images/test_images.py
+    # tests/tasks/images/test_images.py
+    elsewhere |= {"swapped-channels", "shifted-images", "settings-of-a-number", "unused-range", "other-border"}
     # of aligned maps and of PNG files: tests/tasks/depth
     elsewhere |= {"depth-negative-scale", "depth-png-scale"}
     elsewhere |= {"unit-in-name"}  # of names of columns: tests/tasks/nutrients/test_nutrients.py

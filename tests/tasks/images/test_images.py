@@ -391,11 +391,37 @@ def test_pyiqa_compares_luma_for_ssim_alone() -> None:
     assert score(*noise_pair(), "ssim", preset="pyiqa")[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_swapped_and_shifted_images_are_noticed() -> None:
+def codes_of(truth: Any, predicted: Any, **options: Any) -> list[str]:
+    return [each.code for each in sy.check("images", truth, predicted, options=options).findings]
+
+
+def test_checks_find_what_makes_numbers_wrong() -> None:
     first = golden_pairs()["rgb_noise_48x56"][0]
-    for predicted, code in ((first[:, :, ::-1], "swapped-channels"), (np.roll(first, 1, axis=1), "shifted-images")):
-        codes = [each.code for each in sy.check("images", side(first), side(np.ascontiguousarray(predicted))).findings]
-        assert code in codes, codes
+    framed = first.copy()
+    framed[:, :2], framed[:2] = 0, 0
+    for predicted, code in (
+        (first[:, :, ::-1], "swapped-channels"),
+        (np.roll(first, 1, axis=1), "shifted-images"),
+        (framed, "other-border"),
+    ):
+        assert codes_of(side(first), side(np.ascontiguousarray(predicted))) == [code]
+    ten = side(np.full((6, 6, 1), 1023, np.uint16)), side(np.full((6, 6, 1), 1000, np.uint16))
+    assert codes_of(*ten) == ["unused-range"]
+    assert codes_of(*ten, range=1023) == []
+    ones = side(flat(1.0, dtype=float)), side(flat(0.5, dtype=float))
+    assert codes_of(*ones, range=255) == ["unused-range"]
+    assert codes_of(*noise_pair()) == []
+
+
+def test_evaluation_notes_swapped_channels_and_unused_ranges() -> None:
+    first = golden_pairs()["rgb_noise_48x56"][0]
+    report = sy.evaluate(
+        "images", side(first), side(np.ascontiguousarray(first[:, :, ::-1])), ["psnr"], confidence=None
+    )
+    assert any("swapped-channels" in remark for remark in report.notes)
+    wide = side(np.full((6, 6, 1), 1023, np.uint16)), side(np.full((6, 6, 1), 1000, np.uint16))
+    report = sy.evaluate("images", *wide, ["psnr"], confidence=None)
+    assert any("1023" in remark and "unused-range" in remark for remark in report.notes)
 
 
 def test_figures_of_a_report() -> None:

@@ -1,48 +1,90 @@
-"""Checks of `images`: red and blue swapped, pictures that are shifted, and the settings that give a number."""
+"""Checks of `images`: red and blue swapped, shifted images, other borders, unused ranges, and settings of a number."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from steelyard.checks.check import CheckData, Checks, Problem, evenly
 from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.tasks.images.data import ImagePairs
+from steelyard.tasks.images.measures import squared_error
 
 CHECKS = with_ids(Checks(), repeats=False)
-MOST = 100  # images that are looked at
+QUICK, MOST = 2, 100  # images that are looked at
 BETTER = 6.0  # decibels by which another reading must be better
-Pictures = list[tuple[Array, Array, float]]
+RIM = 4  # pixels of a border
+BORDER_BETTER = 3.0  # decibels by which PSNR must rise without the border
+UNUSED = 1 / 15  # share of the range that no value exceeds: 12 bits in 16 are a sixteenth
+SHIFTS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
 
 
-def _pictures(data: CheckData) -> Pictures:
+class Look(Frozen):
+    """What some images show: sums of mean squared errors of range 1 before and after a change, and the largest value.
+
+    `shifted` has the error without a shift first; `largest` and `peak` are of the image that uses most of its range.
+    """
+
+    images: int = 0
+    colours: int = 0
+    swapped: tuple[float, float] = (0.0, 0.0)
+    shifted: tuple[float, ...] = (0.0,) * (1 + len(SHIFTS))
+    rim: tuple[float, float] = (0.0, 0.0)
+    largest: float = 0.0
+    peak: float = 1.0
+
+
+def _look(data: CheckData) -> Look:
     """Some pairs of pictures as they are compared; those that cannot be are left to the evaluation."""
-    if "pictures" not in data.read:
-        pairs: ImagePairs | None = data.pairs
-        opened: Pictures = []
-        for pair in [] if pairs is None else evenly(len(pairs.owner), MOST).tolist():
-            try:
-                x, y, peak = data.pairs.sight(pair).common
-            except InputError:
-                continue
-            if x.shape == y.shape:
-                opened.append((x.astype(np.float64) / peak, y.astype(np.float64) / peak, peak))
-        data.read["pictures"] = opened
-    pictures: Pictures = data.read["pictures"]
-    return pictures
+    if "look" not in data.read:
+        data.read["look"] = Look() if data.pairs is None else _look_at(data.pairs, data.quick)
+    look: Look = data.read["look"]
+    return look
 
 
-def _gain(pictures: Pictures, change: Callable[[Array, Array], tuple[Array, Array]]) -> float:
-    """By how many decibels the pooled PSNR rises under a change of both pictures."""
-    before = after = 0.0
-    for x, y, _ in pictures:
-        before += float(((x - y) ** 2).mean())
-        a, b = change(x, y)
-        after += float(((a - b) ** 2).mean())
+def _look_at(pairs: ImagePairs, quick: bool) -> Look:
+    images = colours = 0
+    swapped, shifted, rim = np.zeros(2), np.zeros(1 + len(SHIFTS)), np.zeros(2)
+    largest, peak_of_largest = 0.0, 1.0
+    for pair in evenly(len(pairs.owner), QUICK if quick else MOST).tolist():
+        try:
+            x, y, peak = pairs.sight(pair).common
+        except InputError:
+            continue
+        if x.shape != y.shape:
+            continue
+        images += 1
+        top = max(float(x.max()), float(y.max()))
+        if top / peak > largest / peak_of_largest:
+            largest, peak_of_largest = top, peak
+        plain = _error(x, y, peak)
+        if x.shape[2] == 3:
+            colours += 1
+            swapped += plain, _error(x, y[:, :, ::-1], peak)
+        if quick:
+            continue
+        height, width = x.shape[:2]
+        if min(height, width) > 4:
+            inside = x[1:-1, 1:-1]
+            moved = [y[1 - down : height - 1 - down, 1 - across : width - 1 - across] for down, across in SHIFTS]
+            shifted += [_error(inside, side, peak) for side in (y[1:-1, 1:-1], *moved)]
+        if min(height, width) > 4 * RIM:
+            rim += plain, _error(x[RIM:-RIM, RIM:-RIM], y[RIM:-RIM, RIM:-RIM], peak)
+    sums = [tuple(part.tolist()) for part in (swapped, shifted, rim)]
+    return Look(images, colours, sums[0], sums[1], sums[2], largest, peak_of_largest)
+
+
+def _error(x: Array, y: Array, peak: float) -> float:
+    squares, _, count = squared_error(np.ascontiguousarray(x), np.ascontiguousarray(y))
+    return squares / (count * peak * peak)
+
+
+def _gain(before: float, after: float) -> float:
+    """By how many decibels PSNR rises."""
     return 10 * math.log10(before / after) if before > 0 and after > 0 else math.inf if before > 0 else 0.0
 
 
@@ -51,17 +93,31 @@ def _gain(pictures: Pictures, change: Callable[[Array, Array], tuple[Array, Arra
     "warning",
     "red and blue are swapped on one side: every metric of colours is far too low",
     "Convert BGR to RGB before saving.",
-    quick=False,
 )
 def swapped_channels(data: CheckData) -> Problem | None:
     """Swapping red and blue of the predictions makes them much nearer to the truth."""
-    pictures = [entry for entry in _pictures(data) if entry[0].shape[2] == 3]
-    if not pictures:
-        return None
-    gain = _gain(pictures, lambda x, y: (x, y[:, :, ::-1]))
+    look = _look(data)
+    gain = _gain(*look.swapped)
     if gain < BETTER:
         return None
-    return Problem(f"Swapping red and blue raises PSNR by {gain:.1f} dB.", len(pictures), len(pictures))
+    return Problem(f"Swapping red and blue raises PSNR by {gain:.1f} dB.", look.colours, look.colours)
+
+
+@CHECKS.add(
+    "unused-range",
+    "warning",
+    "the range is far larger than the values: PSNR is too high, and the constants of SSIM are too large",
+    "Set the option range to the largest possible value.",
+)
+def unused_range(data: CheckData) -> Problem | None:
+    """No value is near the end of the range: 10 bits in files of 16, or values up to 1 with range=255."""
+    look = _look(data)
+    if not look.images or not 0 < look.largest <= UNUSED * look.peak:
+        return None
+    what = f"The largest value is {look.largest:g}, and the range {look.peak:g}: is the range right?"
+    bits = next((2**bits - 1 for bits in (8, 10, 12) if look.largest <= 2**bits - 1), 0)
+    remedy = f"Set range={1 if look.largest <= 1 else bits}." if bits else ""
+    return Problem(what, look.images, look.images, remedy=remedy)
 
 
 @CHECKS.add(
@@ -73,19 +129,27 @@ def swapped_channels(data: CheckData) -> Problem | None:
 )
 def shifted_images(data: CheckData) -> Problem | None:
     """A shift by one pixel makes predictions much nearer to the truth."""
-    pictures = [entry for entry in _pictures(data) if min(entry[0].shape[:2]) > 4]
-    best = (0.0, (0, 0))
-    for down, across in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)):
-
-        def shift(x: Array, y: Array, down: int = down, across: int = across) -> tuple[Array, Array]:
-            moved = np.roll(y, (down, across), axis=(0, 1))
-            return x[1:-1, 1:-1], moved[1:-1, 1:-1]
-
-        if pictures:
-            best = max(best, (_gain(pictures, shift), (down, across)))
-    if best[0] < BETTER:
+    look = _look(data)
+    gain, shift = max(zip((_gain(look.shifted[0], after) for after in look.shifted[1:]), SHIFTS, strict=True))
+    if gain < BETTER:
         return None
-    return Problem(f"A shift of {best[1]} raises PSNR by {best[0]:.1f} dB.", len(pictures), len(pictures))
+    return Problem(f"A shift of {shift} raises PSNR by {gain:.1f} dB.", look.images, look.images)
+
+
+@CHECKS.add(
+    "other-border",
+    "note",
+    "predictions are wrong at the border: it decides the error",
+    "Cut it from both sides with the option border, and say so beside the number.",
+    quick=False,
+)
+def other_border(data: CheckData) -> Problem | None:
+    """Most of the error is in the outermost pixels."""
+    look = _look(data)
+    gain = _gain(*look.rim)
+    if gain < BORDER_BETTER:
+        return None
+    return Problem(f"Cutting {RIM} pixels on all sides raises PSNR by {gain:.1f} dB.", look.images, look.images)
 
 
 @CHECKS.add("settings-of-a-number", "note", "the settings that give the number of option which", "Use these settings.")
