@@ -20,6 +20,7 @@ from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.tasks.images import measures
+from steelyard.tasks.images.views import steps
 
 # What a column of the goldens is called here: the metric, and the options that it needs.
 COLUMNS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -632,3 +633,68 @@ def test_a_picture_is_drawn_also_where_others_lack_predictions() -> None:
     svg = sy.draw("images", side(flat(10, 12, 12, 3), flat(20, 12, 12, 3)), side(flat(13, 12, 12, 3)), "i0")
     assert svg.startswith("<svg")
     assert all(name in svg for name in ("PSNR 38.59 dB", "Truth", "Prediction", "Difference", "SSIM"))
+
+
+def tiff16(path: Path, pixels: Any) -> None:
+    """A plain TIFF of 16 bits and three channels: Pillow writes none."""
+    height, width, channels = pixels.shape
+    body = pixels.astype("<u2").tobytes()
+    bits = 8 + len(body)
+    entries = [
+        (256, 4, 1, width),
+        (257, 4, 1, height),
+        (258, 3, channels, bits),
+        (259, 3, 1, 1),
+        (262, 3, 1, 2),
+        (273, 4, 1, 8),
+        (277, 3, 1, channels),
+        (278, 4, 1, height),
+        (279, 4, 1, len(body)),
+    ]
+    table = struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4)
+    widths = struct.pack(f"<{channels}H", *[16] * channels)
+    path.write_bytes(b"II*\0" + struct.pack("<I", bits + len(widths)) + body + widths + table)
+
+
+def test_sixteen_bits_are_never_read_as_eight(tmp_path: Path) -> None:
+    """Pillow keeps 8 bits of colours in TIFF and PPM; gray PGM files keep all 16."""
+    colours = np.full((6, 5, 3), 700, np.uint16)
+    tiff16(tmp_path / "a.tiff", colours)
+    (tmp_path / "a.ppm").write_bytes(b"P6\n5 6\n65535\n" + colours.astype(">u2").tobytes())
+    for name in ("a.tiff", "a.ppm"):
+        with refuses("E-unsupported", name, "16 bits"):
+            score(tmp_path / name, tmp_path / name, "mae")
+    for name, value in (("t", 700), ("p", 703)):
+        gray = np.full((6, 5), value, ">u2")
+        (tmp_path / f"{name}.pgm").write_bytes(b"P5\n5 6\n65535\n" + gray.tobytes())
+    report = sy.evaluate("images", tmp_path / "t.pgm", tmp_path / "p.pgm", ["mae"], confidence=None)
+    assert report["mae"].value == 3.0
+    assert any("range 65535" in remark for remark in report["mae"].notes)
+    (tmp_path / "huge.ppm").write_bytes(b"P6\n60000 60000\n255\nabc")
+    with refuses("E-too-large", "huge.ppm"):
+        score(tmp_path / "huge.ppm", tmp_path / "huge.ppm", "mae")
+
+
+def test_each_frame_of_a_clip_can_be_drawn() -> None:
+    """Frame 1 of clip a is the worst: 20 log10(255 / 4); clips have steps, images have none."""
+    truth = side(*[flat(100, 12, 12, 1)] * 3, clip=["a", "a", "b"])
+    predicted = side(*[flat(100 + error, 12, 12, 1) for error in (1, 4, 2)])
+    first, second = (sy.draw("images", truth, predicted, "a", step=step) for step in (0, 1))
+    assert "i0: PSNR 48.13 dB" in first
+    assert "i1: PSNR 36.09 dB" in second
+    with refuses("E-out-of-range", "2"):
+        sy.draw("images", truth, predicted, "a", step=2)
+    pairs = sy.evaluate("images", truth, predicted, ["psnr"], confidence=None).details.pairs
+    found = steps(pairs, 0)
+    assert found is not None
+    assert (found.name, found.numbers, found.start) == ("frame", (0, 1), 1)
+    assert found.counts == {"dB below the best": (0, 12)}
+
+
+def test_rate_against_psnr() -> None:
+    """18 bytes for 12×12 pixels are one bit per pixel."""
+    truth, predicted = side(*[flat(100, 12, 12, 1)] * 3), side(*[flat(100 + e, 12, 12, 1) for e in (4, 2, 1)])
+    report = sy.evaluate("images", truth, {**predicted, "bytes": [18, 36, 72]}, ["psnr"], confidence=None)
+    points = report.figure("rate").columns
+    assert np.asarray(points["x"]) == pytest.approx([1.0, 2.0, 4.0])
+    assert np.asarray(points["y"]) == pytest.approx([20 * math.log10(255 / e) for e in (4, 2, 1)])

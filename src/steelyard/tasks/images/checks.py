@@ -31,9 +31,9 @@ class Look(Frozen):
 
     images: int = 0
     colours: int = 0
-    swapped: tuple[float, float] = (0.0, 0.0)
+    swapped: tuple[float, ...] = (0.0, 0.0)
     shifted: tuple[float, ...] = (0.0,) * (1 + len(SHIFTS))
-    rim: tuple[float, float] = (0.0, 0.0)
+    rim: tuple[float, ...] = (0.0, 0.0)
     largest: float = 0.0
     peak: float = 1.0
 
@@ -97,7 +97,7 @@ def _gain(before: float, after: float) -> float:
 def swapped_channels(data: CheckData) -> Problem | None:
     """Swapping red and blue of the predictions makes them much nearer to the truth."""
     look = _look(data)
-    gain = _gain(*look.swapped)
+    gain = _gain(look.swapped[0], look.swapped[1])
     if gain < BETTER:
         return None
     return Problem(f"Swapping red and blue raises PSNR by {gain:.1f} dB.", look.colours, look.colours)
@@ -146,7 +146,7 @@ def shifted_images(data: CheckData) -> Problem | None:
 def other_border(data: CheckData) -> Problem | None:
     """Most of the error is in the outermost pixels."""
     look = _look(data)
-    gain = _gain(*look.rim)
+    gain = _gain(look.rim[0], look.rim[1])
     if gain < BORDER_BETTER:
         return None
     return Problem(f"Cutting {RIM} pixels on all sides raises PSNR by {gain:.1f} dB.", look.images, look.images)

@@ -473,16 +473,18 @@ class ImagePairs(Pairs):
             ) from None
 
     @cached_property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Height and width of the true pictures."""
+        values = self.truth["pixels"][self.truth_row].tolist()
+        return [picture_size(value, self.layouts[0], self.raw_formats[0]) for value in values]
+
+    @cached_property
     def metadata(self) -> Metadata:
         """What was compared, which merged parts must share, and whether images are large enough for MS-SSIM."""
         if not len(self.owner):
             return Metadata(flags={"settings": None}, holds=frozenset({"large"}))
         holds, flags = set(), {"settings": self.settings}
-        sizes = [
-            picture_size(self.truth["pixels"][row], self.layouts[0], self.raw_formats[0])
-            for row in self.truth_row.tolist()
-        ]
-        if min(min(size) for size in sizes) - 2 * self.rules.border >= MS_LEAST["tensorflow"]:
+        if min(min(size) for size in self.sizes) - 2 * self.rules.border >= MS_LEAST["tensorflow"]:
             holds.add("large")
         return Metadata(flags=flags, holds=frozenset(holds))
 

@@ -28,6 +28,7 @@ from steelyard.core.opening import open_regular, read_regular
 from steelyard.core.records import Array
 from steelyard.maps.arrays import numpy_file, unpack_array
 from steelyard.maps.load import INSIDE
+from steelyard.maps.pillow import pillow_size
 from steelyard.maps.png import MOST_PIXELS, png_file
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".ppm", ".pgm", ".pnm")
@@ -90,6 +91,8 @@ def picture_size(value: Any, layout: str = "", raw: str = "") -> tuple[int, int]
         if ending in VIDEOS:
             frames = Frames.open(path, raw)
             return frames.height, frames.width
+        if ending in PICTURES and (size := pillow_size(path)) is not None:
+            return size
     shape = open_picture(value, str(value)[:80] if isinstance(value, str) else "", layout, "", raw).pixels.shape
     return int(shape[0]), int(shape[1])
 

@@ -121,8 +121,8 @@ def explain(pairs: ImagePairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
     plain = replace(rules, preset="", named=rules.named - {"channels", "luma"}, channels="auto")
     steps_of: dict[str, dict[str, Conventions]] = {}
     every: dict[str, Conventions] = {}
-    found = find_tools(tools, TOOLS)
-    for name, tool in found.items():
+    chosen = find_tools(tools, TOOLS)
+    for name, tool in chosen.items():
         theirs = conventions_of(PRESETS[tool.preset], lambda s, t=tool: plain.of_preset(t.preset, s), "frame")  # type: ignore[misc]
         theirs = replace(theirs, psnr_level="pooled") if tool.pooled else theirs
         every[name] = theirs
@@ -136,7 +136,7 @@ def explain(pairs: ImagePairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
     numbers = numbers_of(pairs, wanted)
 
     def printed(name: str, conventions: Conventions) -> dict[str, float]:
-        return {metric: numbers[conventions][metric] for metric in found[name].prints}
+        return {metric: numbers[conventions][metric] for metric in chosen[name].prints}
 
     return tuple(
         Explanation(
@@ -156,7 +156,7 @@ def explain(pairs: ImagePairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
             printed(name, every[name]),
             tool.remarks,
         )
-        for name, tool in found.items()
+        for name, tool in chosen.items()
     )
 
 
@@ -259,5 +259,5 @@ def _all_numbers(pairs: ImagePairs, border: int) -> dict[str, float]:
         numbers = numbers_of(other, list(dict.fromkeys(wanted.values())))
     except InputError:  # nothing is left within the border, or the pictures have no luma
         return {}
-    found = {name: numbers[c][name[:4]] for name, c in wanted.items()}
-    return {name: value for name, value in found.items() if math.isfinite(value)}
+    values = {name: numbers[c][name[:4]] for name, c in wanted.items()}
+    return {name: value for name, value in values.items() if math.isfinite(value)}

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, OutOfRange
 from steelyard.core.figure import Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.plan import UNITS
-from steelyard.core.scene import RasterShape, Scene
+from steelyard.core.scene import RasterShape, Scene, Steps
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
@@ -20,10 +20,10 @@ from steelyard.maps.raster import MOST_SIDE, colour_png, thin_grid
 from steelyard.tasks.images.data import ImagePairs, Sight
 from steelyard.tasks.images.measures import WANG, decibels, ssim_map
 from steelyard.tasks.images.metrics import Psnr, Ssim
-from steelyard.tasks.images.sums import PsnrSum, SsimSum, mean_square
+from steelyard.tasks.images.sums import PsnrSum, SsimSum, column_values, mean_square
 from steelyard.tasks.images.tools import explain
 
-__all__ = ["explain", "figures", "listing", "scene"]
+__all__ = ["explain", "figures", "listing", "scene", "steps"]
 
 FEWEST = 3  # points that are drawn
 EACH = 2  # pictures of the worst, the median and the best units
@@ -83,7 +83,37 @@ def figures(pairs: ImagePairs, state: State, metrics: Sequence[Metric]) -> Mappi
         if np.count_nonzero(finite) >= FEWEST:
             names = axes[0].label, axes[1].label
             makers["psnr_ssim"] = lambda: scatter(x[finite], y[finite], names, pairs.unit_name)
+    if "bytes" in pairs.prediction and "psnr" in chosen:
+        rates = column_values(pairs, "bytes")
+        if np.count_nonzero(rates > 0) >= FEWEST:
+            makers["rate"] = lambda: rate_distortion(pairs, rates)
     return makers
+
+
+def rate_distortion(pairs: ImagePairs, rates: Array) -> Figure:
+    """PSNR against the bits that a pixel of the compressed image takes, a point for each image."""
+    pixels = [height * width for height, width in pairs.sizes]
+    x, y = 8 * rates / np.array(pixels), _of_images(pairs, PsnrSum())
+    finite = np.isfinite(x) & np.isfinite(y) & (x > 0)
+    x, y = x[finite], y[finite]
+    names = "bits per pixel", "PSNR"
+    return Figure(
+        "rate",
+        "points",
+        "PSNR against bits per pixel",
+        points_or_cells(x, y),
+        {"x": names[0], "y": "PSNR, dB", "item": "image"},
+        "Each point is one image with the size that the column bytes gives. Images that are identical or have no size "
+        "are left out.",
+        Table(
+            "rate",
+            "PSNR against bits per pixel",
+            "value",
+            names,
+            ("median", "middle half, from", "to"),
+            np.array([np.quantile(values, [0.5, 0.25, 0.75]) if len(values) else [np.nan] * 3 for values in (x, y)]),
+        ),
+    )
 
 
 def scatter(x: Array, y: Array, names: tuple[str, str], item: str) -> Figure:
@@ -149,15 +179,31 @@ def listing(pairs: ImagePairs, state: State) -> Listing | None:
     return Listing("images", "Images", columns, x="PSNR")
 
 
-def scene(pairs: ImagePairs, unit: int, metric: Metric) -> Scene:
-    """The first image of a unit: truth, prediction, difference and SSIM map."""
+def steps(pairs: ImagePairs, unit: int) -> Steps | None:
+    """The frames of a clip or the views of a scene, by place; the one with the lowest PSNR is the first to see."""
+    if pairs.unit_name == "image":
+        return None
     places = np.flatnonzero(pairs.owner == unit)
-    sight = pairs.sight(int(places[0]))
+    psnr = np.array([decibels(mean_square(pairs.sight(int(pair)), "", "")) for pair in places])
+    finite = psnr[np.isfinite(psnr)]
+    worse = np.where(np.isfinite(psnr), finite.max(initial=-np.inf) - psnr, 0.0)
+    name = {"clip": "frame", "scene": "view"}.get(pairs.unit_name, "image")
+    counts = {"dB below the best": tuple(np.rint(worse).astype(int).tolist())}
+    return Steps(name, tuple(range(len(places))), counts, int(np.argmin(psnr)))
+
+
+def scene(pairs: ImagePairs, unit: int, metric: Metric, step: int | None = None) -> Scene:
+    """An image of a unit, the first unless a step says which: truth, prediction, difference and SSIM map."""
+    places = np.flatnonzero(pairs.owner == unit)
+    if step is not None and not 0 <= step < len(places):
+        raise OutOfRange(f"there is no image {step}", remedy=f"The {pairs.unit_name} has {len(places)}, from 0 on.")
+    pair = int(places[step or 0])
+    sight = pairs.sight(pair)
     height, width = sight.common[0].shape[:2]
     panels = _panels(sight, 1024)
     value = decibels(mean_square(sight, "", ""))
     return Scene(
-        title=f"Image {pairs.truth['image'][pairs.truth_row[places[0]]]}: PSNR {value:.2f} dB",
+        title=f"Image {pairs.truth['image'][pairs.truth_row[pair]]}: PSNR {value:.2f} dB",
         summary=f"{width}×{height} pixels; the difference is times 4, SSIM goes from 0 (black) to 1 (white)",
         shapes=(),
         bounds=(0.0, 0.0, float(width), float(height)),
