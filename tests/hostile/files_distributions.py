@@ -11,6 +11,7 @@ import numpy as np
 from hostile.rows import Row, row
 
 TABLE = "id,f0,f1\n" + "".join(f"{i},{i % 5},{i * i % 7}\n" for i in range(12))
+WEIGHED = "id,f0,f1,sample_weight\n0,1,2,1\n1,2,1,0.5\n2,3,3,1\n"
 MATRIX = np.array([[i % 5, i * i % 7] for i in range(12)], dtype=np.float32)
 EYE = np.eye(2)
 
@@ -59,7 +60,7 @@ ROWS = [
     table("a number of 1e300", TABLE.replace("1,1,1", "1,1e300,1"), "line 3", "beyond 1e+15"),
     table("an id twice", TABLE.replace("\n1,", "\n0,"), "truth.csv", "more than once"),
     table("an empty id", TABLE.replace("\n1,", "\n,"), "line 3", "id is empty"),
-    table("other lengths", "id,f0\n0,1\n1,2\n", "2 numbers", side="pred.csv"),
+    table("other lengths", "id,f0\n0,1\n1,2\n", "2 numbers and generated ones 1 number", side="pred.csv"),
     table("lists of two lengths", 'id,features\n0,"[1, 2]"\n1,"[1]"\n', "line 3", "1 numbers"),
     table("a list that is text", 'id,features\n0,"[1, 2"\n1,x\n', "truth.csv"),
     table("a list with a flag", 'id,features\n0,"[1, true]"\n', "line 2", "list of numbers"),
@@ -89,13 +90,24 @@ ROWS = [
     arrays("spatial statistics alone", npz(mu_s=np.zeros(2), sigma_s=EYE), "spatial", options="-m fid"),
     arrays("features and statistics", npz(mu=np.zeros(2), sigma=EYE, features=MATRIX), "both", options="-m fid"),
     arrays("logits as probabilities", npz(probs=MATRIX - 3), "'logits'", options="-m inception_score"),
+    arrays("probabilities where vectors are asked for", npz(probs=np.full((12, 2), 0.5)), "no feature vectors"),
+    arrays(
+        "spatial statistics mapped by half",
+        npz(mu_s=np.zeros(2), sigma_s=EYE),
+        "'sigma'",
+        options="-m fid --map prediction.mu=mu_s",
+    ),
     arrays("no probabilities", npz(features=MATRIX), "'probs'", options="-m inception_score"),
     arrays("a fingerprint that is a list", npz(features=MATRIX, meta=json.dumps([1])), "JSON object"),
     arrays("a fingerprint that is not JSON", npz(features=MATRIX, meta="{"), "meta"),
     arrays("not of length 1", npz(features=MATRIX + 1), "length 1", "normalise=true", options="-m cmmd"),
     arrays("a zero vector", npz(features=MATRIX), "is zero", options="-m vendi"),
     option("another extractor per side", "-O truth.extractor=a -O prediction.extractor=b", "'a'", "'b'"),
-    option("n below 0", "-O n=-1", "n", "more than 0"),
+    option("n below 0", "-O n=-1", "n", "more than 1"),
+    option("n of 1", "-O truth.n=1", "n", "more than 1"),
+    option("a mapped column that is not there", "--map features=acts", "'acts'", "is missing"),
+    option("a mapped name that is not one", "--map vectors=f0", "'vectors'", "cannot be mapped"),
+    table("a weight that is not whole, for moments", WEIGHED, "line 3", "0.5", options="-O keep=moments"),
     option("a choice that is not one", "-O equal=maybe", "'maybe'"),
     option("k of 0", "-m precision(k=0)", "k cannot be 0"),
     option("an edge that is not one", "-m precision(edge=half)", "edge"),

@@ -219,7 +219,114 @@ def test_statistics_stand_for_vectors(tmp_path: Path) -> None:
     np.savez(other, mu=y.mean(axis=0, dtype=float), sigma=np.cov(y.astype(float), rowvar=False))
     assert scores(str(path), str(other), "fid") == pytest.approx([expected], rel=1e-9)
     assert list(sy.evaluate("distributions", str(path), str(other)).scores) == ["fid"]
+    unsized = sy.evaluate("distributions", str(path), str(other), ["fid", "fid_corrected", "kid"], confidence=None)
+    assert math.isnan(unsized["fid_corrected"].value)
+    assert "statistics" in unsized["kid"].undefined_reason
     assert Moments.of_statistics(np.zeros(1), np.eye(1), 5.0).trace == pytest.approx(1.0)
+
+
+def test_the_size_behind_statistics_is_used(tmp_path: Path) -> None:
+    """60 images are enough for 16 dimensions, and 20 are not; the note says what is known."""
+    x, y = pair("larger_300x16")
+    path = tmp_path / "real.npz"
+    np.savez(path, mu=x.mean(axis=0, dtype=float), sigma=np.cov(x.astype(float), rowvar=False))
+    known = sy.evaluate("distributions", str(path), y, ["fid"], confidence=None, options={"truth.n": 60})
+    assert any("280 generated and 60 real" in note for note in known["fid"].notes)
+    few = sy.evaluate("distributions", str(path), y, ["fid"], confidence=None, options={"truth.n": 20})
+    assert math.isnan(few["fid"].value)
+    unknown = sy.evaluate("distributions", str(path), y, ["fid"], confidence=None)
+    assert any("an unknown number of real" in note for note in unknown["fid"].notes)
+    with refuses("E-out-of-range"):
+        scores(str(path), y, "fid", options={"truth.n": 1})
+
+
+def test_spatial_statistics_are_mapped(tmp_path: Path) -> None:
+    """guided-diffusion writes statistics of pooled and of spatial features into one file."""
+    pooled, spatial = pair("plain_60x8_50x8"), pair("larger_300x16")
+    for side, x, s in zip(("real", "generated"), pooled, spatial, strict=True):
+        arrays = {
+            "mu": x.mean(axis=0, dtype=float),
+            "sigma": np.cov(x.astype(float), rowvar=False),
+            "mu_s": s.mean(axis=0, dtype=float),
+            "sigma_s": np.cov(s.astype(float), rowvar=False),
+        }
+        np.savez(tmp_path / f"{side}.npz", **arrays)
+    paths = [str(tmp_path / f"{side}.npz") for side in ("real", "generated")]
+    assert scores(*paths, "fid") == pytest.approx([golden("plain_60x8_50x8", "own_fid")], rel=1e-9)
+    columns = {"mu": "mu_s", "sigma": "sigma_s"}
+    report = sy.evaluate("distributions", *paths, ["fid"], confidence=None, columns=columns)
+    assert report["fid"].value == pytest.approx(golden("larger_300x16", "own_fid"), rel=1e-9)
+    assert report["fid"].label == "FID, spatial"
+
+
+def test_arrays_are_mapped(tmp_path: Path) -> None:
+    """Other names than ours, in files and in memory; dgm-eval calls vectors `reps` and names its extractor `model`."""
+    x, y = pair("equal_n_64x8")
+    expected = golden("equal_n_64x8", "own_fid")
+    np.savez(tmp_path / "x.npz", acts=x, other=np.zeros(3))
+    path = str(tmp_path / "x.npz")
+    assert scores(path, y, "fid", columns={"features": "acts"}) == pytest.approx([expected], rel=1e-9)
+    assert scores({"acts": x}, {"acts": y}, "fid", columns={"features": "acts"}) == pytest.approx([expected], rel=1e-9)
+    with refuses("E-missing-column", "'deep'"):
+        scores({"features": x}, {"features": y}, "fid", columns={"features": "deep"})
+    np.savez(tmp_path / "dgm.npz", reps=y, model="dinov2", hparams=np.array({"batch": 64}))
+    report = sy.evaluate("distributions", x, str(tmp_path / "dgm.npz"), ["fid"], confidence=None)
+    assert report["fid"].value == pytest.approx(expected, rel=1e-9)
+    assert report["fid"].label == "Fréchet distance, dinov2"
+
+
+def test_a_side_without_vectors_is_refused() -> None:
+    x, _ = pair("equal_n_64x8")
+    probs = {"probs": np.full((64, 4), 0.25)}
+    with refuses("E-missing-data", "feature vectors"):
+        scores(x, probs, "fid")
+    assert list(sy.evaluate("distributions", x, probs).scores) == ["inception_score"]
+
+
+def test_slices_need_labels_of_both_sides() -> None:
+    x, y = pair("equal_n_64x8")
+    labels = np.arange(64) % 2
+    real = {"id": np.arange(64), "features": x, "label": labels}
+    own = sy.evaluate("distributions", real, {"id": np.arange(64), "features": y}, ["kid"], by="label", confidence=None)
+    both = sy.evaluate(
+        "distributions",
+        real,
+        {"id": np.arange(64), "features": y, "label": labels},
+        ["kid"],
+        by="label",
+        confidence=None,
+    )
+    for value in ("0", "1"):
+        mine = labels == int(value)
+        expected = scores(x[mine], y[mine], "kid")
+        for report in (own, both):
+            assert report.slices["label"][value]["kid"].value == pytest.approx(expected[0], rel=1e-9)
+    with refuses("E-missing-column", "label"):
+        sy.evaluate("distributions", real, {"id": np.arange(64) + 100, "features": y}, ["kid"], by="label")
+
+
+def test_weights_of_moments() -> None:
+    """The first vector of each side weighs nothing: the moments are those of the others; parts need whole weights."""
+    x, y = pair("larger_300x16")
+    weights = [np.arange(len(rows)) % 3 for rows in (x, y)]
+    sides = [{"features": rows, "sample_weight": weight} for rows, weight in zip((x, y), weights, strict=True)]
+    repeated = [np.repeat(rows, weight, axis=0) for rows, weight in zip((x, y), weights, strict=True)]
+    expected = scores(*repeated, "fid")
+    assert scores(*sides, "fid") == pytest.approx(expected, rel=1e-9)
+    assert scores(*sides, "fid", options={"keep": "moments"}) == pytest.approx(expected, rel=1e-9)
+    sides[0]["sample_weight"] = weights[0] + 0.5
+    with refuses("E-conflict", "0.5"):
+        scores(*sides, "fid", options={"keep": "moments"})
+
+
+def test_models_of_unequal_size_are_cut_alike() -> None:
+    x, y = pair("larger_300x16")
+    with refuses("E-conflict", "equal=yes"):
+        sy.compare("distributions", x, x + 1, y, ["fid"])
+    cut = sy.compare("distributions", x, x + 1, y, ["fid", "recall"], options={"equal": "yes"})
+    alone = sy.evaluate("distributions", x, y, ["fid", "recall"], confidence=None, options={"equal": "yes"})
+    for metric in ("fid", "recall"):
+        assert cut[metric].b.value == pytest.approx(alone[metric].value, rel=1e-12)
 
 
 def test_formats_give_the_same_numbers(tmp_path: Path) -> None:
@@ -283,6 +390,10 @@ def test_a_permutation_test_where_sets_are_alike() -> None:
     report = sy.evaluate("distributions", rng.normal(size=(60, 3)), rng.normal(size=(60, 3)), ["kid"])
     assert report["kid"].interval is None
     assert "p = " in report["kid"].why_no_interval
+    gaussian = sy.evaluate(
+        "distributions", rng.normal(size=(60, 3)), rng.normal(size=(60, 3)), ["cmmd(normalise=true)"]
+    )
+    assert "p = " in gaussian["cmmd(normalise=true)"].why_no_interval
     far = sy.evaluate("distributions", rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + 2, ["kid"])
     assert far["kid"].interval is not None
 

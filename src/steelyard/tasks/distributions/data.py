@@ -41,12 +41,23 @@ SIZE_BIASED = ("fid", "fid_infinity", "vendi", "inception_score", "recall", "cov
 ON_DISK = 256 << 20  # bytes of rows, from which they are held in a file
 SIDES = ("real", "generated")
 REAL, GENERATED, REAL_STATISTICS, GENERATED_STATISTICS = range(4)  # what a row is
+SPATIAL = "spatial"  # the layer of the statistics mu_s and sigma_s of guided-diffusion
 FINGERPRINT = ("extractor", "weights", "layer", "input", "normalised")
-KNOWN_SIZES = {2048: "Inception", 768: "DINOv2 ViT-B or CLIP ViT-L/14", 1024: "DINOv2 ViT-L", 512: "CLIP ViT-B"}
+KNOWN_SIZES = {
+    2048: "Inception",
+    2023: "Inception, spatial",
+    768: "DINOv2 ViT-B or CLIP ViT-L/14",
+    1024: "DINOv2 ViT-L",
+    512: "CLIP ViT-B",
+}
 
 _COLUMNS = (
     Column("id", "id", required=False, aliases=("ids", "name", "image"), meaning="name of the image"),
-    Column("features", "numbers", required=False, aliases=("feats", "pool_3", "f0"), meaning="the feature vector"),
+    Column(
+        "features", "numbers", required=False, aliases=("feats", "pool_3", "reps", "f0"), meaning="the feature vector"
+    ),
+    Column("mu", "numbers", required=False, meaning="mean of the vectors, where there are statistics alone"),
+    Column("sigma", "numbers", required=False, meaning="their covariance, d×d"),
     Column("probs", "numbers", required=False, aliases=("probabilities",), meaning="class probabilities"),
     Column("logits", "numbers", required=False, meaning="class scores before the softmax"),
     Column("label", "label", required=False, meaning="class of the image, to slice by"),
@@ -63,9 +74,14 @@ OPTIONS = (
         {},
         metavar="NAME=TEXT",
     ),
-    Option("n", "number", "images behind a file of statistics", 0, minimum=0),
+    Option("n", "number", "images behind a file of statistics, which does not say it", 0, minimum=1),
     Option(
-        "equal", "choice", "cut both sets to the smaller size, by a hash of the ids", "no", ("no", "yes"), sides=False
+        "equal",
+        "choice",
+        "cut all sets to the size of the smallest, by a hash of the ids",
+        "no",
+        ("no", "yes"),
+        sides=False,
     ),
     Option(
         "keep",
@@ -79,9 +95,10 @@ OPTIONS = (
 
 
 class FeatureRecords(Records):
-    """One side; `statistics` are the moments of a file that has no rows."""
+    """One side; `statistics` are the moments of a file that has no rows. Their count is 0 where it is not known."""
 
     statistics: Moments | None = None
+    given: frozenset[str] = frozenset()  # names of the columns or arrays of the source
 
 
 class DistributionPairs(Frozen):
@@ -98,6 +115,7 @@ class DistributionPairs(Frozen):
     flags: Mapping[str, Any] = field(default_factory=dict)
     holds: frozenset[str] = frozenset()
     moments_only: bool = False
+    equal: bool = False
 
     @property
     def metadata(self) -> Metadata:
@@ -127,6 +145,8 @@ class DistributionPairs(Frozen):
             of_id = dict(zip((str(unit).partition(":")[2] for unit in self.units[real].tolist()), values, strict=True))
             names = [str(unit).partition(":")[2] for unit in self.units[generated].tolist()]
             held = [place for place, one in enumerate(names) if one in of_id]
+            if not held and names and self.row[real].size:
+                raise no_slice_column(self.prediction, name, "No generated vector has the id of a real one either.")
             generated = generated[held]
             theirs = as_object([of_id[names[place]] for place in held])
         unit = np.concatenate([real, generated])
@@ -158,6 +178,17 @@ class DistributionPairs(Frozen):
         row = np.where(there, self.row[at], -1)
         return replace(self, units=units, side=side, row=row, weight=weight)
 
+    def cut(self, count: int) -> Self:
+        """So many vectors of each side that has rows, by a hash of their ids."""
+        keep = np.ones(len(self.units), dtype=bool)
+        for code in (REAL, GENERATED):
+            mine = np.flatnonzero(self.side == code)
+            if self.statistics[code] is None:
+                keep[mine] = False
+                keep[mine[_smallest_hashes(self.units[mine], count)]] = True
+        weight = None if self.weight is None else self.weight[keep]
+        return replace(self, units=self.units[keep], side=self.side[keep], row=self.row[keep], weight=weight)
+
     def matrix(self, name: str) -> Array:
         """A column of vectors of all units that have a row, in their order; on disk where it is large."""
         present = np.flatnonzero(self.row >= 0)
@@ -179,6 +210,8 @@ def align_models(models: Sequence[DistributionPairs], metrics: Sequence[Metric])
 
     Metrics whose bias depends on the size of a set are refused where the sizes differ.
     """
+    if all(pairs.equal for pairs in models):
+        models = [pairs.cut(min(min(np.bincount(one.side, minlength=2)) for one in models)) for pairs in models]
     sizes = [int(np.count_nonzero((pairs.side == GENERATED) & (pairs.row >= 0))) for pairs in models]
     biased = next((metric for metric in metrics if metric.name in SIZE_BIASED), None)
     has_rows = all(pairs.statistics[GENERATED] is None for pairs in models)
@@ -186,7 +219,7 @@ def align_models(models: Sequence[DistributionPairs], metrics: Sequence[Metric])
         raise Conflict(
             f"'{biased}' of {' and '.join(f'{size:,}' for size in dict.fromkeys(sizes))} generated vectors cannot be "
             "compared: its bias depends on their number",
-            remedy="Give the same number of both models, or compare fid_corrected or kid.",
+            remedy="Set the option equal=yes, which cuts all sets to the smallest, or compare fid_corrected or kid.",
         )
     first = models[0]
     if all(len(other.units) == len(first.units) and (other.units == first.units).all() for other in models[1:]):
@@ -245,12 +278,12 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         names.append(own)
         order_of.append(order)
     flags = _check_sides(sides, options)
-    if options.of("equal") == "yes":
-        least = min(map(len, names))
-        for code in (REAL, GENERATED):
-            keep = _smallest_hashes(names[code], least)
-            names[code], order_of[code] = names[code][keep], order_of[code][keep]
-    statistics = tuple(getattr(records, "statistics", None) for records in sides)
+    statistics = [
+        _sized_statistics(records, options, side) for records, side in zip(sides, ("truth", "prediction"), strict=True)
+    ]
+    if options.of("keep") == "moments":
+        _check_moment_weights(sides)
+    equal = options.of("equal") == "yes" and not any(statistics)
     units: list[Array] = []
     code_of: list[Array] = []
     row: list[Array] = []
@@ -263,18 +296,43 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             units.append(names[code])
             code_of.append(np.full(len(names[code]), code))
             row.append(order_of[code])
+    count = sum(map(len, units))
     pairs = DistributionPairs(
         truth,
         prediction,
         np.concatenate(units).astype(object),
         np.concatenate(code_of).astype(np.int64),
         np.concatenate(row).astype(np.int64),
-        Coverage(len(truth), len(prediction), len(truth), 0, 0, policy.missing),
+        Coverage(count, len(prediction), count, 0, 0, policy.missing),
         statistics=(statistics[0], statistics[1]),
         flags=flags,
         moments_only=options.of("keep") == "moments",
+        equal=equal,
     )
-    return replace(pairs, weight=_weights(pairs), holds=_holds(pairs))
+    pairs = replace(pairs, weight=_weights(pairs), holds=_holds(pairs))
+    return pairs.cut(min(map(len, names))) if equal else pairs
+
+
+def _sized_statistics(records: Records, options: Options, side: str) -> Moments | None:
+    """The moments of a side without rows; the option n says how many images are behind them."""
+    held: Moments | None = getattr(records, "statistics", None)
+    count = float(options.of("n", side) or 0)
+    if held is None or held.count or not count:
+        return held
+    return Moments.of_statistics(held.mean, held.factor, count)
+
+
+def _check_moment_weights(sides: tuple[Records, Records]) -> None:
+    """Weights that are not whole are scaled to a mean of 1 over the set, which a part of it does not know."""
+    for records in sides:
+        weights = records.columns.get("sample_weight")
+        if weights is not None and (weights != np.round(weights)).any():
+            row = int(np.argmax(weights != np.round(weights)))
+            raise Conflict(
+                f"the weight {weights[row]:g} is not a whole number, and keep=moments pools parts by counts",
+                where=records.where(row, "sample_weight"),
+                remedy="Give whole weights, or leave keep=moments out.",
+            )
 
 
 def _unit_names(records: Records, side: str) -> tuple[Array, Array]:
@@ -307,9 +365,12 @@ def _check_sides(sides: tuple[Records, Records], options: Options) -> dict[str, 
     flags: dict[str, Any] = {}
     widths = [_width(records) for records in sides]
     if 0 not in widths and widths[0] != widths[1]:
-        named = [f"{width:,}{f' ({KNOWN_SIZES[width]})' if width in KNOWN_SIZES else ''}" for width in widths]
+        named = [
+            count_text(width, "number") + (f" ({KNOWN_SIZES[width]})" if width in KNOWN_SIZES else "")
+            for width in widths
+        ]
         raise ShapeMismatch(
-            f"real vectors have {named[0]} numbers and generated ones {named[1]}",
+            f"real vectors have {named[0]} and generated ones {named[1]}",
             where=f"{sides[0].source} and {sides[1].source}",
             remedy="Both sets must come from the same layer of the same network.",
         )
@@ -379,16 +440,24 @@ def _weights(pairs: DistributionPairs) -> Array | None:
 def _holds(pairs: DistributionPairs) -> frozenset[str]:
     """What decides the default metrics."""
     holds = set()
-    dimensions = pairs.flags["dimensions"]
     if any(moments is not None for moments in pairs.statistics):
         holds.add("statistics")
-    if dimensions:
+    if pairs.flags["dimensions"] and not _without_vectors(pairs):
         holds.add("features")
     if pairs.moments_only:
         holds.add("statistics")
     if "probs" in pairs.prediction:
         holds.add("probabilities")
     return frozenset(holds)
+
+
+def _without_vectors(pairs: DistributionPairs) -> list[Records]:
+    """The sides that have rows, but neither vectors nor statistics."""
+    return [
+        records
+        for records, statistics in zip(pairs.sides, pairs.statistics, strict=True)
+        if len(records) and statistics is None and "features" not in records
+    ]
 
 
 class FeatureRows(Rows):
@@ -400,10 +469,11 @@ class FeatureRows(Rows):
 
     def measure(self, pairs: DistributionPairs, cache: SharedCache) -> RowsBlock:
         """One row per vector; the mean and a factor of the centred products where there are only moments."""
-        if not pairs.flags["dimensions"]:
+        lacking = _without_vectors(pairs)
+        if lacking or not pairs.flags["dimensions"]:
             raise MissingData(
                 "there are no feature vectors",
-                where=pairs.prediction.source,
+                where=(lacking or [pairs.prediction])[0].source,
                 remedy="Give 'features' (n×d), or ask for inception_score, which takes probabilities.",
             )
         table: RowTable = cache.once("distributions.rows", lambda: self._table(pairs))
@@ -432,17 +502,17 @@ class FeatureRows(Rows):
         roles: list[Array] = []
         counts: list[Array] = []
         begin = [0]
-        first: dict[int, bool] = {}
-        for side, row in zip(pairs.side.tolist(), pairs.row.tolist(), strict=True):
+        heavy = np.ones(len(pairs.units), dtype=bool) if pairs.weight is None else pairs.weight > 0
+        carries = [int(np.argmax(heavy & (pairs.side == side))) for side in (REAL, GENERATED)]
+        for unit, (side, row) in enumerate(zip(pairs.side.tolist(), pairs.row.tolist(), strict=True)):
             moments = statistics[side]
             if moments is None:
                 rows = pairs.sides[side]["features"][row : row + 1] if row >= 0 else np.zeros((0, 1))
                 role, count = np.full(len(rows), side), np.ones(len(rows))
-            elif first.setdefault(side, True):
-                first[side] = False
+            elif unit == carries[side]:
                 rows = np.concatenate([moments.mean[np.newaxis], moments.factor])
                 role, count = np.full(len(rows), side + REAL_STATISTICS), np.full(len(rows), moments.count)
-            else:  # the moments of all rows of a side are those of its first unit
+            else:  # one unit of a side has the moments of all its rows
                 rows, role, count = np.zeros((0, len(moments.mean))), np.zeros(0), np.zeros(0)
             if len(rows):
                 blocks.append(np.asarray(rows, dtype=np.float64))

@@ -7,13 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.plan import POINT
 from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats
-from steelyard.tasks.distributions.data import FeatureRows, FeatureSets, Probabilities
+from steelyard.tasks.distributions.data import SPATIAL, FeatureRows, FeatureSets, Probabilities
 from steelyard.tasks.distributions.readers import (
     LEAST,
     Copies,
@@ -34,6 +35,16 @@ def sizes_of(totals: TotalsView) -> tuple[float, float, float]:
     """Real and generated vectors, and their length."""
     real, generated, dimensions = totals[SetSizes()][0]
     return float(real), float(generated), float(dimensions)
+
+
+def lacks_vectors(totals: TotalsView) -> bool:
+    """Whether a side is statistics: a mean and a covariance without vectors."""
+    return "statistics" in totals.metadata.holds
+
+
+def size_text(size: float) -> str:
+    """A number of vectors; 0 where statistics do not say it."""
+    return f"{size:,.0f}" if size else "an unknown number of"
 
 
 def own_weights(state: State) -> Floats:
@@ -74,7 +85,9 @@ class SetMetric(Metric):
         return (*notes, *(() if totals.metadata.flags.get("extractor") else (UNKNOWN,)))
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """The sizes, where they are too small."""
+        """The sizes, where they are too small, or that there are no vectors."""
+        if lacks_vectors(totals):
+            return f"{self.name} needs the vectors of both sets, and one of them is statistics"
         real, generated, _ = sizes_of(totals)
         return f"there are {real:,.0f} real and {generated:,.0f} generated vectors, and each set needs 2"
 
@@ -91,7 +104,7 @@ class FrechetMetric(SetMetric):
         """The extractor beside the name: only Inception's distance is called FID."""
         extractor = str(metadata.flags.get("extractor", ""))
         if extractor.lower() in INCEPTION:
-            return self.title
+            return f"{self.title}, spatial" if metadata.flags.get("layer") == SPATIAL else self.title
         return f"{self.title.replace('FID', 'Fréchet distance')}, {extractor}"
 
     def enough(self, totals: TotalsView) -> bool:
@@ -110,8 +123,8 @@ class FrechetMetric(SetMetric):
             return super().undefined_reason(totals)
         fewest = min(real or math.inf, generated or math.inf)
         return (
-            f"{fewest:,.0f} vectors for {dimensions:,.0f} dimensions: {self.name} has no useful value below "
-            f"{self.least:g} per dimension; use kid"
+            f"{count_text(int(fewest), 'vector')} for {dimensions:,.0f} dimensions: {self.name} has no useful value "
+            f"below {self.least:g} per dimension; use kid"
         )
 
 
@@ -156,14 +169,17 @@ class Fid(FrechetMetric):
         """How large the bias is, where that is quickly said."""
         real, generated, dimensions = sizes_of(totals)
         notes = super().notes(totals)
-        if dimensions > BIAS_SHOWN or not self.enough(totals):
+        if not self.enough(totals):
             return notes
+        sizes = f"{size_text(generated)} generated and {size_text(real)} real vectors"
+        if dimensions > BIAS_SHOWN:
+            return (f"{self} is biased upwards at {sizes}; fid_corrected estimates by how much.", *notes)
         value, corrected = (float(totals[Frechet(bias=bias)][0]) for bias in ("keep", "groups"))
         if math.isnan(corrected):
             return notes
         return (
-            f"{self} is {value:.4g} at {generated:,.0f} generated and {real:,.0f} real vectors, of which about "
-            f"{value - corrected:.2g} is bias; corrected {corrected:.4g}.",
+            f"{self} is {value:.4g} at {sizes}, of which about {value - corrected:.2g} is bias; corrected "
+            f"{corrected:.4g}.",
             *notes,
         )
 
@@ -196,9 +212,17 @@ class FidCorrected(FrechetMetric):
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Whether a side is moments without vectors."""
         notes = super().notes(totals)
-        if "statistics" in totals.metadata.holds:
+        if lacks_vectors(totals):
             return (f"{self} leaves out the bias and the spread of a side that is statistics without vectors.", *notes)
         return notes
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        """That there are no groups to leave out."""
+        if not self.enough(totals):
+            return super().undefined_reason(totals)
+        if lacks_vectors(totals):
+            return "both sets are statistics without vectors, or one has too few vectors to leave groups out"
+        return "a set has too few vectors to leave groups out"
 
 
 class FidInfinity(FrechetMetric):
@@ -229,6 +253,19 @@ class FidInfinity(FrechetMetric):
     def reader(self) -> Frechet:
         """The extrapolated distance."""
         return Frechet(bias="extrapolate")
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        """That there are no parts of several sizes."""
+        if not self.enough(totals):
+            return super().undefined_reason(totals)
+        return "the generated set is statistics, or has too few vectors for parts of several sizes"
+
+
+def alike_text(reader: Discrepancy, state: State) -> str:
+    """Why a discrepancy of alike sets has no interval, with the p of a test; nothing where it has one."""
+    sets = FeatureSets.of(state.blocks[FeatureRows()])  # type: ignore[arg-type]
+    p = reader.alike_p(sets, own_weights(state))
+    return "" if p is None else f"the two sets are alike (permutation test of equal distributions: p = {p:.2g})"
 
 
 class Kid(SetMetric):
@@ -277,16 +314,15 @@ class Kid(SetMetric):
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """The sizes, where they are too small."""
-        if self._fits(totals):
+        if self._fits(totals) or lacks_vectors(totals):
             return super().undefined_reason(totals)
         real, generated, _ = sizes_of(totals)
-        return f"subsets of {self.size:,} cannot be drawn from {min(real, generated):,.0f} vectors"
+        fewest = min(real, generated)
+        return f"subsets of {self.size:,} cannot be drawn from {fewest:,.0f} vectors; set size to {fewest:.0f} or less"
 
     def no_interval_of(self, state: State) -> str:
         """Alike sets have no interval, but a test."""
-        sets = FeatureSets.of(state.blocks[FeatureRows()])  # type: ignore[arg-type]
-        p = self.reader().alike_p(sets, own_weights(state))
-        return "" if p is None else f"the two sets are alike (permutation test of equal distributions: p = {p:.2g})"
+        return alike_text(self.reader(), state)
 
 
 class Cmmd(SetMetric):
@@ -297,7 +333,8 @@ class Cmmd(SetMetric):
 
     Diagonals are in the means, as in the published code; `unbiased=true` leaves them out. Vectors must have length 1:
     `normalise=true` divides, `normalise=false` takes them as they are. With length 1 the kernel is nearly a line, and
-    CMMD is about 10 times the squared distance of the means: it sees little else.
+    CMMD is about 10 times the squared distance of the means: it sees little else. Where both sets are so alike that the
+    statistic is degenerate, a permutation test replaces the interval.
 
     Undefined when a set is empty (with `unbiased`, has fewer than two vectors).
 
@@ -319,6 +356,10 @@ class Cmmd(SetMetric):
     def reader(self) -> Discrepancy:
         """All pairs with the Gaussian kernel."""
         return Discrepancy(kernel="gaussian", biased=not self.unbiased, normalise=self.normalise)
+
+    def no_interval_of(self, state: State) -> str:
+        """Alike sets have no interval, but a test."""
+        return alike_text(self.reader(), state)
 
     def reduce(self, totals: TotalsView) -> Floats:
         """The value, times 1,000."""
@@ -360,6 +401,8 @@ class NeighbourMetric(SetMetric):
     def undefined_reason(self, totals: TotalsView) -> str:
         """Sizes that differ, or are too small."""
         real, generated, _ = sizes_of(totals)
+        if lacks_vectors(totals):
+            return super().undefined_reason(totals)
         if self._unequal(totals):
             return (
                 f"{real:,.0f} real and {generated:,.0f} generated vectors: {self.name} rises with the size of a set; "
@@ -504,7 +547,7 @@ class VendiScore(SetMetric):
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """There is none."""
-        return "there is no generated vector"
+        return super().undefined_reason(totals) if lacks_vectors(totals) else "there is no generated vector"
 
 
 class InceptionScore(Metric):

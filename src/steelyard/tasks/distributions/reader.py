@@ -2,18 +2,21 @@
 
 | format | recognised by |
 |---|---|
-| features | `.npy` n×d; `.npz` with `features`, `feats`, `pool_3`; tables with `f0`, `f1`, ... or a column of lists |
+| features | `.npy` n×d; `.npz` with `features`, `feats`, `pool_3`, `reps`; tables with `f0`, ... or a column of lists |
 | statistics | `.npz` with `mu` and `sigma`; the number of images is the option `n` |
 | probabilities | `.npz` with `probs` or `logits` |
 
-`id`, `label` and `sample_weight` may stand beside them. The fingerprint of the extractor is read from the `.npz` (keys
-`extractor`, `weights`, `layer`, `input`, `normalised`, or `meta` as JSON) or from a `.json` file beside it.
+Other names are mapped: `columns={"features": "acts"}`, and `{"mu": "mu_s", "sigma": "sigma_s"}` for the statistics of
+spatial features that guided-diffusion writes beside the pooled ones. `id`, `label` and `sample_weight` may stand beside
+vectors. The fingerprint of the extractor is read from the `.npz` (keys `extractor`, `weights`, `layer`, `input`,
+`normalised`, or `meta` as JSON) or from a `.json` file beside it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -34,20 +37,24 @@ from steelyard.core.errors import (
     Unsupported,
 )
 from steelyard.core.opening import is_entry
-from steelyard.core.options import Options
 from steelyard.core.plain import is_plain, to_numpy
 from steelyard.core.records import Array, Records, RowLocation, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.json import parse_json
 from steelyard.io.once import of_truth
-from steelyard.io.read import read_table, to_records
+from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.io.table import Table
 from steelyard.io.text import ending, read_bytes
 from steelyard.maps.arrays import array_names, numpy_file
-from steelyard.tasks.distributions.data import FINGERPRINT, PREDICTION, TRUTH, FeatureRecords
+from steelyard.tasks.distributions.data import FINGERPRINT, PREDICTION, SPATIAL, TRUTH, FeatureRecords
 from steelyard.tasks.distributions.moments import Moments, factor_and_least
 
-VECTORS = {"features": ("features", "feats", "pool_3"), "probs": ("probs", "probabilities"), "logits": ("logits",)}
+VECTORS = {
+    "features": ("features", "feats", "pool_3", "reps"),
+    "probs": ("probs", "probabilities"),
+    "logits": ("logits",),
+}
+KNOWN_VECTORS = tuple(name for aliases in VECTORS.values() for name in aliases)
 STATISTICS = ("mu", "sigma", "mu_s", "sigma_s")
 BESIDE = ("id", "ids", "name", "image", "label", "labels", "sample_weight")
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".p", ".ckpt", ".joblib")
@@ -58,15 +65,18 @@ _NUMBERED = re.compile(r"f(?:eature)?_?(\d+)$")
 _SAVE = "Save an array: np.savez('features.npz', features=array)."
 
 
-def read_sides(
-    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
-) -> tuple[Records, Records]:
+def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
     """The real and the generated set."""
     if predictions is None:
         raise MissingData("two sets are compared, and one is given", remedy="Give real and generated vectors.")
-    chosen = options or Options(task.options)
-    real = of_truth(_read, truth, columns, "truth", chosen)
-    generated = _read(predictions, columns, "prediction", chosen)
+    real = of_truth(_read, truth, columns, "truth")
+    generated = _read(predictions, columns, "prediction")
+    if columns:
+        tables = {
+            side: Table(records.source, dict.fromkeys(records.given, np.zeros(0)))
+            for side, records in (("truth", real), ("prediction", generated))
+        }
+        check_mapping(columns, {"truth": task.truth, "prediction": task.prediction}, tables)
     if not len(real) and real.statistics is None and (len(generated) or isinstance(truth, str | PathLike)):
         raise EmptyInput("there are no vectors", where=real.source, remedy="A set needs at least two.")
     return real, generated
@@ -74,10 +84,10 @@ def read_sides(
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One set alone."""
-    return _read(data, columns, side, Options(task.options))
+    return _read(data, columns, side)
 
 
-def _read(data: Any, mapping: Mapping[str, str], side: str, options: Options) -> FeatureRecords:
+def _read(data: Any, mapping: Mapping[str, str], side: str) -> FeatureRecords:
     if isinstance(data, FeatureRecords):
         return data
     source = str(data) if isinstance(data, str | PathLike) else "truth" if side == "truth" else "predictions"
@@ -89,43 +99,45 @@ def _read(data: Any, mapping: Mapping[str, str], side: str, options: Options) ->
                 f"'{suffix}' files are pickles, which run code when they are loaded", where=source, remedy=_SAVE
             )
         if suffix == ".npy":
-            return _of_arrays({"features": numpy_file(source, "")}, mapping, source, side, options, _beside(path))
+            return _of_arrays({"features": numpy_file(source, "")}, mapping, source, side, _beside(path))
         if suffix == ".npz":
-            return _of_arrays(_arrays(source), mapping, source, side, options, _beside(path))
-        return _of_table(read_table(data, source), mapping, side, options, _beside(path))
+            return _of_arrays(_arrays(source, mapping, side), mapping, source, side, _beside(path))
+        return _of_table(read_table(data, source), mapping, side, _beside(path))
     if isinstance(data, Mapping) and not isinstance(data, Table):
-        return _of_mapping(data, mapping, source, side, options)
+        return _of_mapping(data, mapping, source, side)
     if is_plain(data):
-        return _of_arrays({"features": data}, mapping, source, side, options, {})
-    return _of_table(read_table(data, source), mapping, side, options, {})
+        return _of_arrays({"features": data}, mapping, source, side, {})
+    return _of_table(read_table(data, source), mapping, side, {})
 
 
-def _of_mapping(
-    data: Mapping[Any, Any], mapping: Mapping[str, str], source: str, side: str, options: Options
-) -> FeatureRecords:
+def _of_mapping(data: Mapping[Any, Any], mapping: Mapping[str, str], source: str, side: str) -> FeatureRecords:
     """Columns by name: arrays, tensors, or a table of numbered columns."""
-    names = set(map(str, data))
-    if names & {name for group in VECTORS.values() for name in group} or names & set(STATISTICS) or "arr_0" in names:
-        return _of_arrays({str(name): value for name, value in data.items()}, mapping, source, side, options, {})
-    if any(to in mapping.values() for to in names):
-        renamed = {_target(mapping, side, str(name)): value for name, value in data.items()}
-        if set(renamed) & {name for group in VECTORS.values() for name in group}:
-            return _of_arrays(renamed, {}, source, side, options, {})
-    return _of_table(read_table(data, source), mapping, side, options, {})
+    named = {str(name): value for name, value in data.items()}
+    if set(_renamed(named, mapping, side)) & {*KNOWN_VECTORS, *STATISTICS, "arr_0"}:
+        return _of_arrays(named, mapping, source, side, {})
+    return _of_table(read_table(data, source), mapping, side, {})
 
 
-def _target(mapping: Mapping[str, str], side: str, name: str) -> str:
-    for target, column in mapping.items():
-        where, _, own = target.rpartition(".")
-        if column == name and where in ("", side):
-            return own
-    return name
+def _renamed(data: Mapping[str, Any], mapping: Mapping[str, str], side: str) -> dict[str, Any]:
+    """Vectors and statistics under the names that a mapping gives them."""
+    named = dict(data)
+    for name in (*VECTORS, "mu", "sigma"):
+        column = mapping.get(f"{side}.{name}") or mapping.get(name)
+        if column in data:
+            for alias in VECTORS.get(name, ()):
+                named.pop(alias, None)
+            named.pop(column, None)
+            named[name] = data[column]
+    return named
 
 
-def _arrays(path: str) -> dict[str, Any]:
+def _arrays(path: str, mapping: Mapping[str, str], side: str) -> dict[str, Any]:
     """The arrays of a `.npz` file that are known."""
     names = array_names(path)
-    wanted = {name for group in VECTORS.values() for name in group} | {*STATISTICS, *BESIDE, *FINGERPRINT, "meta"}
+    mapped = {column for target, column in mapping.items() if target.rpartition(".")[0] in ("", side)}
+    wanted = {*KNOWN_VECTORS, *STATISTICS, *BESIDE, *FINGERPRINT, "meta", *mapped}
+    if "reps" in names:  # dgm-eval names its extractor so
+        wanted.add("model")
     if not set(names) & wanted:
         if "arr_0" in names:
             array = numpy_file(path, "arr_0")
@@ -155,9 +167,10 @@ def _of_arrays(
     mapping: Mapping[str, str],
     source: str,
     side: str,
-    options: Options,
     beside: Mapping[str, str],
 ) -> FeatureRecords:
+    given = frozenset(data)
+    data = _renamed(data, mapping, side)
     known = dict(beside)
     for name, own in _stated(data, source).items():
         if known.setdefault(name, own) != own:
@@ -167,12 +180,16 @@ def _of_arrays(
                 remedy="Correct one of them.",
             )
     if "arr_0" in data and not set(data) & set(VECTORS["features"]):
-        return _of_nameless(data["arr_0"], mapping, source, side, options, beside)
+        return _of_nameless(data["arr_0"], mapping, source, side, beside)
     if "mu" in data or "sigma" in data:
-        return _statistics(data, source, side, options, known)
+        if "mu_s" in given and "mu_s" not in data:
+            known.setdefault("layer", SPATIAL)
+        return replace(_statistics(data, source, known), given=given)
     if any(name in data for name in STATISTICS):
         raise Unsupported(
-            "'mu_s' and 'sigma_s' are statistics of spatial features", where=source, remedy="Give 'mu' and 'sigma' too."
+            "'mu_s' and 'sigma_s' are statistics of spatial features",
+            where=source,
+            remedy="To compare these, map them: columns={'mu': 'mu_s', 'sigma': 'sigma_s'}.",
         )
     matrices: dict[str, Array] = {}
     for name, aliases in VECTORS.items():
@@ -184,7 +201,7 @@ def _of_arrays(
             if isinstance(values, np.ndarray) and values.dtype == object and values.ndim in (1, 2):
                 values = _lists(as_object(list(values)), names[0], Table(source, {}))
             matrices[name] = _matrix(values, names[0], source)
-    return _records(matrices, _rest(data), mapping, source, side, known)
+    return replace(_records(matrices, _rest(data), mapping, source, side, known), given=given)
 
 
 def _stated(data: Mapping[str, Any], source: str) -> dict[str, str]:
@@ -193,20 +210,20 @@ def _stated(data: Mapping[str, Any], source: str) -> dict[str, str]:
     if "meta" in data:
         text = str(np.asarray(data["meta"]).reshape(-1)[0]) if np.size(data["meta"]) else "{}"
         stated.update(_fingerprint(parse_json(text, f"{source}::meta"), f"{source}::meta"))
-    for name in FINGERPRINT:
+    for name in (*FINGERPRINT, *(("model",) if "reps" in data else ())):
         if name in data and np.size(to_numpy(data[name])) == 1:
-            stated[name] = str(np.asarray(to_numpy(data[name])).reshape(-1)[0])
+            stated["extractor" if name == "model" else name] = str(np.asarray(to_numpy(data[name])).reshape(-1)[0])
     return stated
 
 
 def _rest(data: Mapping[str, Any]) -> dict[str, Any]:
-    vectors = {name for group in VECTORS.values() for name in group} | {*STATISTICS, "meta", "arr_0"}
-    single = {name for name in FINGERPRINT if name in data and np.size(to_numpy(data[name])) == 1}
+    vectors = {*KNOWN_VECTORS, *STATISTICS, "meta", "arr_0"}
+    single = {name for name in (*FINGERPRINT, "model") if name in data and np.size(to_numpy(data[name])) == 1}
     return {name: value for name, value in data.items() if name not in vectors | single}
 
 
 def _of_nameless(
-    array: Any, mapping: Mapping[str, str], source: str, side: str, options: Options, beside: Mapping[str, str]
+    array: Any, mapping: Mapping[str, str], source: str, side: str, beside: Mapping[str, str]
 ) -> FeatureRecords:
     """`arr_0` of guided-diffusion holds images; a matrix of numbers is taken as features."""
     values = np.asarray(to_numpy(array))
@@ -216,12 +233,10 @@ def _of_nameless(
             where=source,
             remedy="Run the extractor on the images first, and save its output as 'features'.",
         )
-    return _of_arrays({"features": values}, mapping, source, side, options, beside)
+    return _of_arrays({"features": values}, mapping, source, side, beside)
 
 
-def _statistics(
-    data: Mapping[str, Any], source: str, side: str, options: Options, known: Mapping[str, str]
-) -> FeatureRecords:
+def _statistics(data: Mapping[str, Any], source: str, known: Mapping[str, str]) -> FeatureRecords:
     for name in ("mu", "sigma"):
         if name not in data:
             raise MissingData(f"statistics lack '{name}'", where=source, remedy="Save both mu (d) and sigma (d×d).")
@@ -251,15 +266,12 @@ def _statistics(
     if float(np.abs(covariance - covariance.T).max()) > 1e-6 * max(scale, 1e-300):
         raise InvalidValue("'sigma' is not symmetric", where=source, remedy="A covariance matrix is.")
     covariance = (covariance + covariance.T) / 2
-    count = float(options.of("n", side) or 0)
-    if 0 < count < 2:
-        raise OutOfRange(f"n is {count:g}", where=source, remedy="A covariance needs at least 2 images.")
     factor, least = factor_and_least(covariance)
     if least < -1e-5 * max(scale, 1e-300):
         raise InvalidValue(
             f"'sigma' has a negative eigenvalue ({least:.3g})", where=source, remedy="A covariance matrix has none."
         )
-    moments = Moments.of_statistics(mean.astype(np.float64), factor, count)
+    moments = Moments.of_statistics(mean.astype(np.float64), factor, 0.0)
     return FeatureRecords(source, {}, known_columns(known, 1), RowLocation(source), statistics=moments)
 
 
@@ -268,11 +280,9 @@ def known_columns(known: Mapping[str, str], rows: int) -> dict[str, Array]:
     return {name: np.full(rows, value, dtype=object) for name, value in known.items()}
 
 
-def _of_table(
-    table: Table, mapping: Mapping[str, str], side: str, options: Options, beside: Mapping[str, str]
-) -> FeatureRecords:
+def _of_table(table: Table, mapping: Mapping[str, str], side: str, beside: Mapping[str, str]) -> FeatureRecords:
     """A table with a column of lists, or with numbered columns f0, f1, ..."""
-    columns = {_target(mapping, side, name): values for name, values in table.columns.items()}
+    columns = _renamed(table.columns, mapping, side)
     numbered: dict[int, str] = {}
     for name in columns:
         match = _NUMBERED.fullmatch(name)
@@ -302,7 +312,8 @@ def _of_table(
             )
         parts = [_numbers(columns.pop(numbered[place]), numbered[place], table) for place in sorted(numbered)]
         matrices["features"] = _matrix(np.stack(parts, axis=1), "f0 ...", table.source, table)
-    return _records(matrices, columns, {}, table.source, side, beside, table)
+    records = _records(matrices, columns, mapping, table.source, side, beside, table)
+    return replace(records, given=frozenset(table.columns))
 
 
 def _numbers(values: Array, name: str, table: Table) -> Array:

@@ -7,6 +7,7 @@ mean of the influences of each side: one pass over the sets serves all rows of w
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,8 @@ def corrected(
     groups: tuple[Array, Array] | None = None,
 ) -> float:
     """The distance less its bias: g·FID - (g - 1)·mean of FID with a group left out, for each side that has vectors."""
+    if all(sets.parts):
+        return math.nan
     value = plain
     for code in (REAL, GENERATED):
         if sets.parts[code]:
@@ -311,7 +314,12 @@ class Discrepancy(SetReader):
         return held
 
     def alike_p(self, sets: FeatureSets, weights: Floats) -> float | None:
-        """The p of a permutation test where both sets are so alike that there is no interval; else None."""
+        """The p of a permutation test where both sets are so alike that there is no interval; else None.
+
+        It is a test of the unbiased discrepancy, whatever this one is.
+        """
+        if self.biased:
+            return replace(self, biased=False).alike_p(sets, weights)
 
         def make() -> float | None:
             value = self._whole(sets, weights)[0]
@@ -324,7 +332,7 @@ class Discrepancy(SetReader):
                 return None
             return permutation_p(x, y, value, self._function)
 
-        held: float | None = sets.once((self.kernel, "alike", weights.tobytes()), make)
+        held: float | None = sets.once((self.kernel, self.normalise, "alike", weights.tobytes()), make)
         return held
 
 
