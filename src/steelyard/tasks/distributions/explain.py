@@ -15,7 +15,7 @@ from steelyard.core.rows import RowsBlock
 from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import Floats
 from steelyard.tasks.distributions.data import GENERATED, REAL, DistributionPairs, FeatureRows, FeatureSets
-from steelyard.tasks.distributions.moments import Moments, factor_of, frechet
+from steelyard.tasks.distributions.moments import Moments, frechet
 from steelyard.tasks.distributions.readers import Discrepancy, Frechet, Neighbours
 from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 
@@ -23,7 +23,7 @@ from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 class SetConventions(Frozen):
     """What tools do in different ways; the defaults are ours."""
 
-    mean: str = field(default="double", metadata={"title": "precision of the means"})
+    mean: str = field(default="double", metadata={"title": "precision of the distance of the means"})
     root: str = field(default="singular values", metadata={"title": "root of the product"})
     pairs: str = field(default="all", metadata={"title": "pairs of KID"})
     k: str = field(default="3, 3, 5, 5", metadata={"title": "neighbour k of precision, recall, density, coverage"})
@@ -31,8 +31,10 @@ class SetConventions(Frozen):
 
 
 OURS = SetConventions()
+SUBSET = 1000  # vectors of a subset of torch-fidelity
 _ROOT = "scipy's sqrtm of the product: singular covariances lose digits, and the result may be below 0"
-_SINGLE = "means are taken in single precision"
+_SINGLE = "means and the squared distance between them are in single precision"
+_ONE = "It fails on vectors of one number."
 TOOLS: dict[str, Tool[SetConventions]] = {
     "pytorch-fid": Tool(
         "pytorch-fid",
@@ -40,7 +42,7 @@ TOOLS: dict[str, Tool[SetConventions]] = {
         SetConventions(root="of the product"),
         {"root": _ROOT},
         ("fid",),
-        ("It resizes images by bilinear filter without antialiasing, which no file of features says.",),
+        ("It resizes images by bilinear filter without antialiasing, which no file of features says.", _ONE),
     ),
     "clean-fid": Tool(
         "clean-fid",
@@ -51,6 +53,7 @@ TOOLS: dict[str, Tool[SetConventions]] = {
         (
             "It resizes images by bicubic filter with antialiasing, which no file of features says.",
             "Its KID is the mean over random subsets without a seed: another number each run.",
+            _ONE,
         ),
     ),
     "torch-fidelity": Tool(
@@ -65,7 +68,8 @@ TOOLS: dict[str, Tool[SetConventions]] = {
         ("fid", "kid", "precision", "recall"),
         (
             "Its input 1 is the generated set: swapped inputs swap precision and recall.",
-            "The ± of its KID is the spread of subsets, not a standard error.",
+            "Its KID needs 1,000 vectors of each set, and its ± is the spread of subsets, not a standard error.",
+            _ONE,
         ),
     ),
     "prdc": Tool(
@@ -95,8 +99,10 @@ def _values(block: RowsBlock, weights: Floats, way: SetConventions) -> dict[str,
     moments = Frechet().pair(sets, weights)
     values: dict[str, float] = {"fid": math.nan if moments is None else _distance(sets, moments, way)}
     sizes = [int(np.count_nonzero(weights[unit] > 0)) for unit in sets.unit]
-    subsets = Discrepancy(subsets=100, size=min(1000, *sizes))
-    values["kid"] = (Discrepancy() if way.pairs == OURS.pairs else subsets).at(sets, weights)
+    if way.pairs == OURS.pairs:
+        values["kid"] = Discrepancy().at(sets, weights)
+    else:
+        values["kid"] = Discrepancy(subsets=100).at(sets, weights) if min(sizes) >= SUBSET else math.nan
     for part, k, edge in zip(
         ("precision", "recall", "density", "coverage"), way.k.split(", "), way.edge.split(", "), strict=True
     ):
@@ -107,17 +113,17 @@ def _values(block: RowsBlock, weights: Floats, way: SetConventions) -> dict[str,
 
 def _distance(sets: FeatureSets, moments: tuple[Moments, Moments], way: SetConventions) -> float:
     x, y = moments
+    between = float(((x.mean - y.mean) ** 2).sum())
     if way.mean == "single":
-        x, y = (
-            Moments(m.count, np.asarray(np.mean(rows, axis=0, dtype=np.float32), dtype=np.float64), _factor(m))
-            for m, rows in zip(moments, (sets.rows[REAL], sets.rows[GENERATED]), strict=True)
-        )
+        means = [np.mean(sets.rows[code], axis=0, dtype=np.float32) for code in (REAL, GENERATED)]
+        shift = means[0] - means[1]
+        single = float(shift.dot(shift))
+    else:
+        single = between
     if way.root == OURS.root:
-        return frechet(x, y)
+        return frechet(x, y) + single - between
+    if sets.dimensions == 1:
+        return math.nan
     product = (x.products / x.divisor) @ (y.products / y.divisor)
     root = float(np.sqrt(np.clip(np.linalg.eigvals(product).real, 0.0, None)).sum())
-    return float(((x.mean - y.mean) ** 2).sum() + x.trace + y.trace - 2 * root)
-
-
-def _factor(moments: Moments) -> Floats:
-    return moments.factor if len(moments.factor) else factor_of(moments.products)
+    return single + x.trace + y.trace - 2 * root
