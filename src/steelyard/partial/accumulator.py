@@ -84,8 +84,8 @@ class Accumulator:
     behind a sampler that repeats units to fill its last batch).
 
     With `device` ("cuda", "cpu") tensors are counted where they are, and nothing waits for the device before `report`;
-    only the counts are kept. `labels` and `segmentation` can be counted, and `depth`, `disparity`, `flow` and `normals`
-    measured.
+    only the counts are kept. `labels` and `segmentation` can be counted, `depth`, `disparity`, `flow` and `normals`
+    measured, and the vectors of `distributions` summed for `fid`.
     """
 
     @takes_settings("explain", "adjust", "margin", "superiority", "delimiter", "decimal")

@@ -115,9 +115,9 @@ def _distance(sets: FeatureSets, moments: tuple[Moments, Moments], way: SetConve
     x, y = moments
     between = float(((x.mean - y.mean) ** 2).sum())
     if way.mean == "single":
-        means = [np.mean(sets.rows[code], axis=0, dtype=np.float32) for code in (REAL, GENERATED)]
+        means = [np.asarray(np.mean(sets.rows[code], axis=0, dtype=np.float32)) for code in (REAL, GENERATED)]
         shift = means[0] - means[1]
-        single = float(shift.dot(shift))
+        single = float(shift @ shift)
     else:
         single = between
     if way.root == OURS.root:

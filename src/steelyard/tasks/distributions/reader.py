@@ -69,8 +69,8 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
     """The real and the generated set."""
     if predictions is None:
         raise MissingData("two sets are compared, and one is given", remedy="Give real and generated vectors.")
-    real = of_truth(_read, truth, columns, "truth")
-    generated = _read(predictions, columns, "prediction")
+    real = of_truth(read_set, truth, columns, "truth")
+    generated = read_set(predictions, columns, "prediction")
     if columns:
         tables = {
             side: Table(records.source, dict.fromkeys(records.given, np.zeros(0)))
@@ -84,10 +84,11 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One set alone."""
-    return _read(data, columns, side)
+    return read_set(data, columns, side)
 
 
-def _read(data: Any, mapping: Mapping[str, str], side: str) -> FeatureRecords:
+def read_set(data: Any, mapping: Mapping[str, str], side: str) -> FeatureRecords:
+    """One set from a file, a table or memory; `side` is "truth" or "prediction"."""
     if isinstance(data, FeatureRecords):
         return data
     source = str(data) if isinstance(data, str | PathLike) else "truth" if side == "truth" else "predictions"
@@ -123,7 +124,7 @@ def _renamed(data: Mapping[str, Any], mapping: Mapping[str, str], side: str) -> 
     named = dict(data)
     for name in (*VECTORS, "mu", "sigma"):
         column = mapping.get(f"{side}.{name}") or mapping.get(name)
-        if column in data:
+        if column is not None and column in data:
             for alias in VECTORS.get(name, ()):
                 named.pop(alias, None)
             named.pop(column, None)

@@ -39,6 +39,7 @@ TASK = Task(
     reader="distributions",
     views="steelyard.tasks.distributions.views",
     checks="steelyard.tasks.distributions.checks",
+    device="steelyard.tasks.distributions.device",
     policy=Policy(),
     align=align_models,
 )
