@@ -103,6 +103,21 @@ ROWS = [
     data_set(
         "a span of 5,000 rows", [PAGE], "documents: 1 page", reply='<table><tr><td rowspan="5000">x</table>', code=0
     ),
+    data_set("a page of 3 MB", [PAGE], "'a.png'", "3,000,000 characters", reply="x" * 3_000_000),
+    data_set("tables that are not closed", [PAGE], "documents: 1 page", reply="<table><tr><td>" * 50_000, code=0),
+    data_set("images that are not closed", [PAGE], "documents: 1 page", reply="![" * 100_000, code=0),
+    data_set("bold text that is not closed", [PAGE], "documents: 1 page", reply="**a " * 50_000, code=0),
+    data_set("formulas that are not closed", [PAGE], "documents: 1 page", reply="\\[ " * 100_000, code=0),
+    data_set("tags that are not closed", [PAGE], "documents: 1 page", reply="<p " * 100_000, code=0),
+    data_set("LaTeX that is not closed", [PAGE], "documents: 1 page", reply="\\begin{table}" * 30_000, code=0),
+    data_set("a heading with many blanks", [PAGE], "documents: 1 page", reply=f"# a{' ' * 200_000}b", code=0),
+    data_set("a long rule", [PAGE], "documents: 1 page", reply=f"| a |\n|{' ' * 200_000}x", code=0),
+    data_set(
+        "20,000 tables",
+        block(category_type="table", text="", html="<table><tr><td>a</td></tr></table>"),
+        "20,000 tables",
+        reply="<table></table>" * 20_000,
+    ),
     results("not a list", {"a": 1}, "m_text_block_result.json"),
     results("nothing", [], "m_text_block_result.json", "empty"),
     results("no page", [{"gt": "x"}], "entry 0", "'img_id'"),

@@ -444,6 +444,25 @@ def test_markdown_is_cut() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "kind", "text"),
+    [
+        ("## Head ##", "title", "Head"),
+        ("# C#", "title", "C#"),
+        ("####### seven", "text", "####### seven"),
+        ("    # code", "text", "# code"),
+        ("#tag", "text", "#tag"),
+        ("a **b c** d **e", "text", "a b c d **e"),
+        ("2 ** 3 ** 4", "text", "2 ** 3 ** 4"),
+        ("![x](y.png) z", "text", "z"),
+        ("![x] (y)", "text", "![x] (y)"),
+        ("\\[ a = b", "text", "\\[ a = b"),
+    ],
+)
+def test_lines_of_markdown(line: str, kind: str, text: str) -> None:
+    assert [(piece.kind, piece.text) for piece in cut_page(line).pieces] == [(kind, text)]
+
+
 def test_html_is_cut_by_tag() -> None:
     text = f"<html><head><title>x</title></head><body><h1>Head</h1><p>One <b>two</b></p><script>bad()</script>{TABLE}<footer>7</footer></body>"
     cut = [(piece.kind, piece.text) for piece in cut_page(text, "html").pieces]
@@ -483,6 +502,17 @@ def test_omnidocbench_and_folders(tmp_path: Path) -> None:
         )
         assert [score.value for score in report.scores.values()] == [0, 0, 0, 0]
         assert list(report.slices["language"]) == ["english"]
+
+
+def test_tables_and_formulas_that_also_have_a_text(tmp_path: Path) -> None:
+    """The HTML of a table and the LaTeX of a formula count, not a text beside them."""
+    kinds = ("table", "equation_isolated")
+    dets = [det(1, "a 1", kinds[0], html=TABLE, latex="x"), det(2, "x is 1", kinds[1], latex="$$x = 1$$")]
+    (tmp_path / "truth.json").write_text(json.dumps(omnidocbench(*dets)), encoding="utf-8")
+    reply = {"page": ["a.pdf_3.png"], "markdown": [f"{TABLE}\n\n$$x = 1$$"]}
+    rows = {"page": ["a.pdf_3.png"] * 2, "type": kinds, "text": ["a 1", "x is 1"], "order": [1, 2]}
+    for truth in (str(tmp_path / "truth.json"), {**rows, "html": [TABLE, ""], "latex": ["", "$$x = 1$$"]}):
+        assert scores(truth, reply, "table_teds", "formula_edit") == [1, 0]
 
 
 def test_relations_and_names_that_do_not_fit(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ from steelyard.tasks.tables.trees import parse_tables
 # Columns that the reader of OmniDocBench's own results adds.
 REPLY, TEDS, ORDERS = (f"omnidocbench.{name}" for name in ("reply", "teds", "orders"))
 MOST_TABLE = 1 << 20  # characters of a true table
+MOST_PAGE = 1 << 21  # characters of a page in Markdown or HTML
 
 TYPES = {
     **dict.fromkeys(("text", "text_block", "paragraph", "plain text", "list", "reference", "list_item"), TEXT),
@@ -174,7 +175,7 @@ class DocumentPairs(Pairs):
     def table_matches(self) -> TableMatches:
         """The tables of both sides, matched once."""
         if "tables" not in self.memo.matches:
-            self.memo.matches["tables"] = match_tables(self.true, self.reply)
+            self.memo.matches["tables"] = match_tables(self.true, self.reply, self.units)
         made: TableMatches = self.memo.matches["tables"]
         return made
 
@@ -346,8 +347,8 @@ def _result_tables(true: Blocks, reply: Blocks) -> TableMatches:
 def _spread(records: Records) -> _Side:
     """A row for each block: pages that are given whole are cut."""
     if "markdown" not in records:
-        texts = _texts(records)
         kinds = _kinds(records)
+        texts = _texts(records, kinds)
         place = records["order"].astype(float) if "order" in records else np.full(len(records), np.nan)
         left = (kinds == LEFT_OUT) | (kinds == SKIPPED)
         left |= records["ignore"].astype(bool) if "ignore" in records else False
@@ -364,6 +365,12 @@ def _spread(records: Records) -> _Side:
         if form and form not in ("markdown", "html"):
             raise InvalidValue(
                 f"'{form}' is not a form of pages", where=records.where(row, "form"), remedy="Say markdown or html."
+            )
+        if len(str(page)) > MOST_PAGE:
+            raise TooLarge(
+                f"page '{records['page'][row]}' has {len(str(page)):,} characters",
+                where=records.where(row, "markdown"),
+                remedy=f"A page may have {MOST_PAGE:,}.",
             )
         cut = cut_page(str(page), str(form or form_of(str(page))))
         for piece in cut.pieces or (None,):
@@ -395,17 +402,21 @@ def _check_tables(side: _Side) -> None:
             )
 
 
-def _texts(records: Records) -> Array:
-    """The content of each row: the first of text, html and latex that is not empty."""
-    names = [name for name in ("text", "html", "latex") if name in records]
-    if not names:
+FIRST = {TABLE: ("html", "text", "latex"), FORMULA: ("latex", "text", "html")}  # where the content of a kind is
+
+
+def _texts(records: Records, kinds: Array) -> Array:
+    """The content of each row: the first of its columns that is not empty."""
+    columns = {name: records[name].tolist() for name in ("text", "html", "latex") if name in records}
+    if not columns:
         raise MissingColumn(
             "column 'text' is missing", where=records.source, remedy="Give blocks in 'text', or pages in 'markdown'."
         )
-    columns = [records[name].tolist() for name in names]
-    return as_object(
-        [next((str(text) for text in row if text not in (None, "")), "") for row in zip(*columns, strict=True)]
-    )
+    texts = []
+    for row, kind in enumerate(kinds.tolist()):
+        held = (columns[name][row] for name in FIRST.get(kind, ("text", "html", "latex")) if name in columns)
+        texts.append(next((str(text) for text in held if text not in (None, "")), ""))
+    return as_object(texts)
 
 
 def _kinds(records: Records) -> Array:

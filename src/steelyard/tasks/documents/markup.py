@@ -27,31 +27,29 @@ class Cut(Frozen):
     odd: frozenset[str] = frozenset()
 
 
-_FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+# No pattern below may take quadratic time: a reply that loops repeats what would begin a match thousands of times.
+_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n")
 _HTML = re.compile(r"\s*(?:```html\s*)?<(?:!doctype html|html|body)\b", re.IGNORECASE)
-_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>", re.IGNORECASE)
-_TABLE_TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
-_TABULAR = re.compile(r"\\begin\{(table\*?|tabular\*?|tabularx|longtable)\}.*?\\end\{\1\}", re.DOTALL)
+_IMAGE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_TABLE_TAG = re.compile(r"<(/?)table\b[^<>]*>", re.IGNORECASE)
+_TABULAR = re.compile(r"\\begin\{(table\*?|tabular\*?|tabularx|longtable)\}")
 _FORMULA = re.compile(
-    r"\$\$(.+?)\$\$|\\\[(.+?)\\\]|\\begin\{((?:equation|align|gather|multline|eqnarray|displaymath)\*?)\}.*?\\end\{\3\}",
-    re.DOTALL,
+    r"\$\$|\\\[|\\begin\{((?:equation|align|gather|multline|eqnarray|displaymath)\*?)\}",
 )
-_RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
-_BOLD = re.compile(r"\*\*(\S(?:.*?\S)?)\*\*")
+_BOLD = re.compile(r"\*\*(?=\S)((?:[^*]|\*(?!\*))*)(?<=\S)\*\*")
 _CODE_FENCE = re.compile(r"^\s*(```|~~~)[\w+-]*\s*$")
 _TAG = re.compile(
     r"</?(?:a|abbr|article|aside|b|big|blockquote|body|br|caption|center|cite|code|dd|del|div|dl|dt|em|figcaption|"
     r"figure|font|footer|h[1-6]|head|header|hr|html|i|ins|kbd|li|link|main|mark|meta|nav|ol|p|pre|q|s|samp|section|"
-    r"small|span|strike|strong|sub|sup|tbody|td|tfoot|th|thead|title|tr|tt|u|ul|var|wbr|page|doctype)\b[^>]*>|"
-    r"<!DOCTYPE[^>]*>",
+    r"small|span|strike|strong|sub|sup|tbody|td|tfoot|th|thead|title|tr|tt|u|ul|var|wbr|page|doctype)\b[^<>]*>|"
+    r"<!DOCTYPE[^<>]*>",
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_HIDDEN = re.compile(r"<(script|style|title)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_HIDDEN = re.compile(r"<(script|style|title)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _BLOCK_TAG = re.compile(
     r"<(/?)(article|aside|blockquote|br|center|dd|div|dl|dt|figcaption|figure|footer|h[1-6]|header|hr|li|main|nav|ol|p|"
-    r"pre|section|tr|ul|caption)\b[^>]*>",
+    r"pre|section|tr|ul|caption)\b[^<>]*>",
     re.IGNORECASE,
 )
 _LEFT_OUT_TAGS = ("header", "footer", "figcaption", "caption", "aside")
@@ -62,28 +60,34 @@ def form_of(text: str) -> str:
     return "html" if _HTML.match(text) else "markdown"
 
 
+def _fence(text: str) -> tuple[int, int] | None:
+    """Where the page inside a code fence around all of it begins and ends."""
+    start, end = _FENCE.match(text), len(text.rstrip()) - 3
+    return (start.end(), end) if start and end >= start.end() and text.startswith("```", end) else None
+
+
 def is_fenced(text: str) -> bool:
     """Whether a code fence lies around the whole page."""
-    return _FENCE.match(text.replace("\r\n", "\n")) is not None
+    return _fence(text.replace("\r\n", "\n")) is not None
 
 
 def cut_page(text: str, form: str = "markdown") -> Cut:
     """Cut a page at every line feed; tables and display formulas are pieces of their own."""
     odd = set()
     text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-    if fence := _FENCE.match(text):
+    if fence := _fence(text):
         odd.add("fence")
-        text = " " * fence.start(1) + fence.group(1)
+        text = " " * fence[0] + text[fence[0] : fence[1]]
     if form == "html":
         text = _blank(_HIDDEN, _blank(_COMMENT, text))
     pieces: list[Piece] = []
     text = _take_tables(text, pieces, odd)
     for pattern, kind in ((_TABULAR, "table"), (_FORMULA, "formula")):
         text = _take(pattern, kind, text, pieces)
-    text = _IMAGE.sub(lambda match: " " * len(match.group(0)), text)
+    text = _blank(_IMAGE_TAG, _blank_images(text))
     lines = _html_lines(text) if form == "html" else _markdown_lines(text, pieces)
     pieces.extend(lines)
-    if "\\begin{tabular" in "".join(piece.text for piece in pieces if piece.kind == "table"):
+    if any("\\begin{tabular" in piece.text for piece in pieces if piece.kind == "table"):
         odd.add("latex table")
     return Cut(tuple(sorted(pieces, key=lambda piece: piece.place)), frozenset(odd))
 
@@ -96,14 +100,48 @@ def _blank(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(_spaces, text)
 
 
-def _take(pattern: re.Pattern[str], kind: str, text: str, pieces: list[Piece]) -> str:
-    """Take what a pattern finds out of the text; blanks and a line feed stay, so that places remain as they are."""
+def _take(begins: re.Pattern[str], kind: Kind, text: str, pieces: list[Piece]) -> str:
+    """Take what `begins` and its end enclose out of the text, so that all other places remain as they are."""
+    spans = []
+    lost: set[str] = set()  # ends that the rest of the text does not have
+    last = 0
+    for begin in begins.finditer(text):
+        if begin.start() < last:
+            continue
+        end = {"$$": "$$", "\\[": "\\]"}.get(begin[0], f"\\end{{{begin[1]}}}")
+        at = -1 if end in lost else text.find(end, begin.end() + (begin[1] is None))
+        if at < 0:
+            lost.add(end)
+            continue
+        last = at + len(end)
+        spans.append((begin.start(), last))
+        pieces.append(Piece(kind, text[begin.start() : last].strip(), begin.start()))
+    return _cut_out(text, spans)
 
-    def convert(match: re.Match[str]) -> str:
-        pieces.append(Piece(kind, match.group(0).strip(), match.start()))  # type: ignore[arg-type]
-        return "\n" + " " * (len(match.group(0)) - 1)
 
-    return pattern.sub(convert, text)
+def _cut_out(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text with a line feed and blanks where the spans are."""
+    parts, last = [], 0
+    for start, end in spans:
+        parts += [text[last:start], "\n", " " * (end - start - 1)]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+def _blank_images(text: str) -> str:
+    """The text with blanks for `![...](...)`."""
+    parts, last, at = [], 0, text.find("![")
+    while at >= 0:
+        line = text.find("\n", at) % (len(text) + 1)  # -1 is the end of the text
+        middle = text.find("](", at, line)
+        end = text.find(")", middle, line) if middle >= 0 else -1
+        if end < 0:  # nor does anything behind it on this line
+            at = text.find("![", line)
+            continue
+        parts += [text[last:at], " " * (end + 1 - at)]
+        last = end + 1
+        at = text.find("![", last)
+    return "".join([*parts, text[last:]])
 
 
 def _take_tables(text: str, pieces: list[Piece], odd: set[str]) -> str:
@@ -121,12 +159,28 @@ def _take_tables(text: str, pieces: list[Piece], odd: set[str]) -> str:
     if depth:
         odd.add("open table")
         spans.append((start, len(text)))
-    parts, last = [], 0
-    for start, end in spans:
-        pieces.append(Piece("table", text[start:end], start))
-        parts += [text[last:start], "\n", " " * (end - start - 1)]
-        last = end
-    return "".join([*parts, text[last:]])
+    pieces += [Piece("table", text[start:end], start) for start, end in spans]
+    return _cut_out(text, spans)
+
+
+def _is_rule(line: str) -> bool:
+    """Whether a line parts the head of a table of pipes from its rows: `|---|:-:|`."""
+    line = line.strip()
+    return set(line) <= set("-:| \t") and all(
+        cell.strip(" \t").strip(":").strip("-") == "" and "-" in cell
+        for cell in line.removeprefix("|").removesuffix("|").split("|")
+    )
+
+
+def _heading(line: str) -> str | None:
+    """The text of a heading with `#`, None for any other line."""
+    inner = line.lstrip()
+    text = inner.lstrip("#")
+    if len(line) - len(inner) > 3 or not 1 <= len(inner) - len(text) <= 6 or not text[:1].isspace():
+        return None
+    text = text.strip()
+    bare = text.rstrip("#")
+    return bare.rstrip() if bare[-1:].isspace() or not bare else text
 
 
 def _plain(line: str) -> str:
@@ -145,7 +199,7 @@ def _markdown_lines(text: str, pieces: list[Piece]) -> Iterator[Piece]:
     at = 0
     while at < len(lines):
         line = lines[at]
-        if "|" in line and at + 1 < len(lines) and "-" in lines[at + 1] and _RULE.match(lines[at + 1]):
+        if "|" in line and at + 1 < len(lines) and _is_rule(lines[at + 1]):
             end = at + 2
             while end < len(lines) and "|" in lines[end]:
                 end += 1
@@ -153,11 +207,11 @@ def _markdown_lines(text: str, pieces: list[Piece]) -> Iterator[Piece]:
                 pieces.append(Piece("table", pipe_table(lines[at:end]), places[at]))
                 at = end
                 continue
-        heading = _HEADING.match(line)
+        heading = _heading(line)
         if not _CODE_FENCE.match(line):
-            plain = _plain(heading.group(1) if heading else line)
+            plain = _plain(line if heading is None else heading)
             if plain:
-                yield Piece("title" if heading else "text", plain, places[at])
+                yield Piece("text" if heading is None else "title", plain, places[at])
         at += 1
 
 

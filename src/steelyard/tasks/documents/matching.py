@@ -26,6 +26,8 @@ STRETCH, SLACK, SHARE = 1.35, 40.0, 0.7
 MOST_PAIRS = 1 << 22  # blocks times pieces of a page
 MOST_LEFT = 1 << 18  # pairs of blocks and lines of a page that match=quick looks at in the end
 MOST_LETTERS = 1 << 19  # of a page
+MOST_TABLE_PAIRS = 1 << 14  # of true tables and tables of the reply of a page
+MOST_MARKUP = 1 << 18  # characters of a table that decide what it is matched with
 
 
 class Blocks(Frozen):
@@ -144,10 +146,22 @@ class TableMatches(Frozen):
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 
-def match_tables(true: Blocks, reply: Blocks) -> TableMatches:
-    """Tables of each page one to one, by the least edits of their normalised HTML as a share of the longer one."""
+def match_tables(true: Blocks, reply: Blocks, names: Array) -> TableMatches:
+    """Tables of each page one to one, by the least edits of their normalised HTML as a share of the longer one.
+
+    `names` are those of the pages, for messages.
+    """
     sides = (true, reply)
-    texts = [{i: normalised_table(s.text[i]) for i in np.flatnonzero(s.kind == TABLE).tolist()} for s in sides]
+    counts = [np.bincount(side.page[side.kind == TABLE], minlength=len(names)) for side in sides]
+    for page in np.flatnonzero(counts[0] * counts[1] > MOST_TABLE_PAIRS).tolist():
+        raise TooLarge(
+            f"page '{names[page]}': the reply has {counts[1][page]:,} tables, and the truth {counts[0][page]:,}",
+            remedy=f"A page may have {MOST_TABLE_PAIRS:,} pairs of them.",
+        )
+    texts = [
+        {i: normalised_table(side.text[i])[:MOST_MARKUP] for i in np.flatnonzero(side.kind == TABLE).tolist()}
+        for side in sides
+    ]
     columns: list[list[int]] = [[], [], [], []]
     for page in range(len(true.begin) - 1):
         left, right = (

@@ -167,7 +167,7 @@ def _folder(path: Path, source: str, pages: list[str] | None) -> Table:
     return _table(source, made)
 
 
-_MARK = re.compile(r"<!--\s*page[\s:]+(.+?)\s*-->", re.IGNORECASE)
+_MARK = re.compile(r"<!--\s*page[\s:]([^<>\n]*)-->", re.IGNORECASE)
 
 
 def _marked_pages(path: Path, source: str) -> Table:
@@ -179,14 +179,13 @@ def _marked_pages(path: Path, source: str) -> Table:
             "the file does not say where pages begin", where=source, remedy="Write <!-- page NAME --> before each page."
         )
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    seen: set[str] = set()
-    made = []
+    made: dict[str, Row] = {}
     for mark, end in zip(marks, ends, strict=True):
-        if mark.group(1) in seen:
-            raise Conflict(f"page '{mark.group(1)}' begins twice", where=source, remedy="Name each page once.")
-        seen.add(mark.group(1))
-        made.append({"page": mark.group(1), "markdown": text[mark.end() : end], "form": "html"})
-    return _table(source, made)
+        page = mark.group(1).strip(" \t:")
+        if page in made:
+            raise Conflict(f"page '{page}' begins twice", where=source, remedy="Name each page once.")
+        made[page] = {"page": page, "markdown": text[mark.end() : end], "form": "html"}
+    return _table(source, list(made.values()))
 
 
 def _known_names(pages: list[str]) -> dict[str, set[str]]:
@@ -274,7 +273,10 @@ def _box(poly: Any) -> Row:
 
 
 def _content(block: Any) -> str:
-    return next((str(block[key]) for key in ("text", "html", "latex") if block.get(key)), "")
+    """The content of a block: of a table its HTML, of a formula its LaTeX, whatever else it has."""
+    kind = str(block.get("category_type"))
+    first = ("html",) if kind == "table" else ("latex",) if kind.startswith("equation_iso") else ()
+    return next((str(block[key]) for key in (*first, "text", "html", "latex") if block.get(key)), "")
 
 
 def _truncated(by_id: dict[Any, Any], relations: list[Any], where: str) -> dict[Any, list[Any]]:

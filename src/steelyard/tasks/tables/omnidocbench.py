@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections import Counter
 
 VOID = frozenset(
     (
@@ -75,8 +76,9 @@ def _without_math_marks(text: str) -> str:
 
 def normalised_cell(text: str) -> str:
     """A text of a cell as it is compared."""
-    text = unicodedata.normalize("NFKC", text).replace("\xa0", " ").replace("\u200b", "")
-    text = _replace_signs(_without_math_marks(_replace_signs(text)))
+    if not text.isascii() or "\\" in text or "$" in text:
+        text = unicodedata.normalize("NFKC", text).replace("\xa0", " ").replace("\u200b", "")
+        text = _replace_signs(_without_math_marks(_replace_signs(text)))
     if text.strip() and text.strip() in DASHES:
         text = "—"
     return " ".join(text.split())
@@ -88,35 +90,38 @@ class _Rewriting:
     def __init__(self) -> None:
         self.out: list[str] = []
         self.open: list[str] = []
+        self.count: Counter[str] = Counter()  # of each name in `open`: deep tables must not take quadratic time
 
     def add_text(self, text: str) -> None:
-        self.out.append(normalised_cell(text) if "td" in self.open else text)
+        if not self.count["math"]:
+            self.out.append(normalised_cell(text) if self.count["td"] else text)
 
     def add_comment(self, text: str) -> None:
         """A comment in a cell becomes text where normalising changes it."""
-        if "td" in self.open and normalised_cell(text) != text:
+        if self.count["td"] and normalised_cell(text) != text:
             self.out.append(normalised_cell(text))
 
     def start(self, name: str, attributes: str) -> None:
         name = "td" if name == "th" else name
         if name == "math":
             self.out.append(f"${_attributes(attributes).get('alttext', '')}$")
-        elif name not in DROPPED and "math" not in self.open:
+        elif name not in DROPPED and not self.count["math"]:
             pairs = sorted(_attributes(attributes).items())
             shown = "".join(f' {key}="{value}"' for key, value in pairs)
             self.out.append(f"<{name}{shown}/>" if name in VOID else f"<{name}{shown}>")
         if name not in VOID:
             self.open.append(name)
+            self.count[name] += 1
 
     def end(self, name: str) -> None:
         name = "td" if name == "th" else name
-        while name in self.open:
-            if self._close() == name:
-                break
+        while self.count[name] and self._close() != name:
+            pass
 
     def _close(self) -> str:
         name = self.open.pop()
-        if name not in DROPPED and name != "math" and "math" not in self.open:
+        self.count[name] -= 1
+        if name not in DROPPED and name != "math" and not self.count["math"]:
             self.out.append(f"</{name}>")
         return name
 
@@ -135,7 +140,7 @@ def _attributes(text: str) -> dict[str, str]:
 def _rewrite(text: str) -> str:
     rewriting, place = _Rewriting(), 0
     for tag in _TAG.finditer(text):
-        if tag.start() > place and "math" not in rewriting.open:
+        if tag.start() > place:
             rewriting.add_text(html.unescape(text[place : tag.start()]))
         place = tag.end()
         if tag[1] is not None:
@@ -146,7 +151,7 @@ def _rewrite(text: str) -> str:
                 rewriting.end(name)
             else:
                 rewriting.start(name, tag[4].strip().removesuffix("/"))
-    if place < len(text) and "math" not in rewriting.open:
+    if place < len(text):
         rewriting.add_text(html.unescape(text[place:]))
     return rewriting.finish()
 
