@@ -132,6 +132,30 @@ def test_whole_results_of_goldens() -> None:
     assert con == pytest.approx(np.mean([CASES[name]["GriTS"]["grits_con"] for name in whole]), abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("preset", "keys"),
+    [
+        ("pubtabnet", ("IBM TEDS", "IBM TEDS, structure")),
+        ("omnidocbench", ("OmniDocBench TEDS", "OmniDocBench TEDS, structure")),
+        ("microsoft", ("grits_top", "grits_con")),
+    ],
+)
+def test_presets_of_goldens(preset: str, keys: tuple[str, str]) -> None:
+    """The default metrics of a preset, with replies of several tables, are the numbers of its tool."""
+    expected: dict[str, dict[str, Any]] = {
+        name: case["GriTS"] if preset == "microsoft" else case
+        for name, case in CASES.items()
+        if name != "colspan_word" and isinstance(case["GriTS"] if preset == "microsoft" else case, dict)
+    }
+    truth, reply = (
+        {"table": list(expected), "html": [CASES[name][side] for name in expected]} for side in ("truth", "prediction")
+    )
+    report = sy.evaluate("tables", truth, reply, confidence=None, options={"preset": preset})
+    means = [np.mean([values[key] for values in expected.values()]) for key in keys]
+    assert [score.value for score in report.scores.values()] == pytest.approx(means, abs=1e-6)
+    assert len(report.scores) == 2
+
+
 def test_cells_and_shape_by_hand() -> None:
     truth = side(wrapped(TWO), wrapped(TWO), wrapped(TWO))
     reply = side(wrapped(TWO), wrapped(TWO.replace(">b<", ">c<")), wrapped("<tr><td>a</td><td>1</td></tr>"))

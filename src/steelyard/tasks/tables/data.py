@@ -49,7 +49,16 @@ PREDICTION = Schema(
         Column("boxes", "text", required=False, meaning=BOXES),
     ),
 )
+PRESETS = ("none", "pubtabnet", "omnidocbench", "microsoft")
 OPTIONS = (
+    Option(
+        "preset",
+        "choice",
+        "The default metrics under the rules of another tool; the first of several tables counts.",
+        "none",
+        PRESETS,
+        sides=False,
+    ),
     Option(
         "several",
         "choice",
@@ -67,11 +76,12 @@ class TablePairs(Pairs):
     true_boxes: tuple[Array, ...] = ()
     found_boxes: tuple[Array, ...] = ()
     scanned: Array = field(default_factory=lambda: np.zeros((0, 5), np.int64))  # of each row of the predictions
+    preset: str = "none"
 
     @property
     def metadata(self) -> Metadata:
-        """Tables have no classes; whether cells have boxes decides what is shown."""
-        return Metadata(holds=frozenset({"boxes"} if self.true_boxes else ()))
+        """Tables have no classes; whether cells have boxes, and the preset, decide what is shown."""
+        return Metadata(flags={"preset": self.preset}, holds=frozenset({"boxes"} if self.true_boxes else ()))
 
     def texts(self) -> tuple[list[str], list[str]]:
         """The HTML of each table and of its reply, empty where there is none."""
@@ -102,7 +112,8 @@ def _joined(parts: list[Array]) -> tuple[Array, Array]:
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> TablePairs:
     """Join tables and replies by name."""
     own = _scan_texts(truth, "truth", "error")
-    other = _scan_texts(prediction, "prediction", str(options.of("several")))
+    preset = str(options.of("preset"))
+    other = _scan_texts(prediction, "prediction", str(options.of("several")) if preset == "none" else "first")
     pairs = join_rows(truth, prediction, ("table",), policy, "sample_weight")
     located = "boxes" in truth and "boxes" in prediction
     return TablePairs(
@@ -118,6 +129,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         _read_boxes(truth, own) if located else (),
         _read_boxes(prediction, other) if located else (),
         other,
+        preset,
     )
 
 

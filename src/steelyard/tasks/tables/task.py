@@ -12,11 +12,19 @@ from steelyard.tasks.tables.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.tasks.tables.metrics import METRICS
 
 DEFAULTS = ("teds", "teds_struct", "grits_top", "grits_con", "shape")
+OF_PRESET = {
+    "pubtabnet": ("teds(rules=pubtabnet)", "teds_struct(rules=pubtabnet)"),
+    "omnidocbench": ("teds(rules=omnidocbench)", "teds_struct(rules=omnidocbench)"),
+    "microsoft": ("grits_top(rules=microsoft)", "grits_con(rules=microsoft, text=difflib)"),
+}
 
 
 def defaults_for(metadata: Metadata) -> tuple[str, ...]:
-    """What a report shows: boxes are compared where both sides have them."""
-    return (*DEFAULTS[:4], "grits_loc", "shape") if "boxes" in metadata.holds else DEFAULTS
+    """What a report shows: the metrics of the preset, and boxes where both sides have them."""
+    preset, boxes = str(metadata.flags.get("preset", "none")), "boxes" in metadata.holds
+    if preset in OF_PRESET:
+        return (*OF_PRESET[preset], "grits_loc") if boxes and preset == "microsoft" else OF_PRESET[preset]
+    return (*DEFAULTS[:4], "grits_loc", "shape") if boxes else DEFAULTS
 
 
 TASK = Task(
