@@ -24,11 +24,25 @@ def option(name: str, line: str, *says: str, **more: Any) -> Row:
     return table(f"option, {name}", TRUTH, *says, options=line, **more)
 
 
-def data_set(name: str, value: Any, *says: str, reply: str | bytes = "words", file: str = "a.md", **more: Any) -> Row:
+def data_set(
+    name: str,
+    value: Any,
+    *says: str,
+    reply: str | bytes = "words",
+    file: str = "a.md",
+    quick: bool = False,
+    **more: Any,
+) -> Row:
     """OmniDocBench's truth and a folder of pages."""
     text = value if isinstance(value, str) else json.dumps(value)
     files = {"truth.json": text, f"pages/{file}": reply}
-    return row(f"omnidocbench, {name}", "evaluate documents truth.json pages", *says, files=files, **more)
+    return row(
+        f"omnidocbench, {name}",
+        f"evaluate documents truth.json pages{' -O match=quick' * quick}",
+        *says,
+        files=files,
+        **more,
+    )
 
 
 def results(name: str, value: Any, *says: str, part: str = "text_block", **more: Any) -> Row:
@@ -74,6 +88,7 @@ ROWS = [
     table("a form that does not exist", "page,markdown,form\na,x,pdf\n", "pred.csv", "'pdf'", side="pred.csv"),
     table("a CDM above 1", "page,markdown,cdm\na,x,7\n", "pred.csv", "'cdm'", side="pred.csv"),
     option("a matching that does not exist", "-O match=simple", "'simple'", "runs"),
+    data_set("too many paragraphs for match=quick", [PAGE], "'a.png'", "70,000", reply="a\n\n" * 70_000, quick=True),
     option("a preset that does not exist", "--preset ocrbench", "ocrbench"),
     option("a normalisation that does not exist", "-m text_edit(norm=none)", "norm", "omnidocbench"),
     option("an average that does not exist", "-m text_edit(average=line)", "average", "block"),

@@ -35,12 +35,13 @@ from steelyard.tasks.documents.matching import (
     TEXT,
     TITLE,
     Blocks,
+    Groups,
     Matches,
     TableMatches,
-    match_quick,
     match_runs,
     match_tables,
 )
+from steelyard.tasks.documents.quick import match_quick
 from steelyard.tasks.documents.texts import Norm
 from steelyard.tasks.tables.trees import parse_tables
 
@@ -124,7 +125,9 @@ class Memo:
         self.matches: dict[Any, Any] = {}
 
 
-NO_BLOCKS = Blocks(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, object), np.zeros(0, np.int64))
+NO_BLOCKS = Blocks(
+    np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, object), np.zeros(0, np.int64), np.zeros(0)
+)
 
 
 class DocumentPairs(Pairs):
@@ -165,7 +168,9 @@ class DocumentPairs(Pairs):
             )
         if norm not in self.memo.matches:
             if self.match == "quick":
-                matches = match_quick(self.true, self.reply, norm, self.units, self.left)
+                pages = None if "markdown" not in self.prediction else self.prediction["markdown"][self.reply.row]
+                forms = None if "form" not in self.prediction else self.prediction["form"][self.reply.row]
+                matches = match_quick(self.true, self.reply, norm, self.units, self.left, pages, forms)
             else:
                 matches = match_runs(self.true, self.reply, norm, self.units)
             self.memo.matches[norm] = matches
@@ -281,9 +286,9 @@ def _join_results(truth: Records) -> DocumentPairs:
     side = _spread(truth)
     order, begin = _group_rows(side)
     first = truth.take(order[begin[:-1]])
-    true = Blocks(begin, side.kind[order], side.text[order], order)
+    true = Blocks(begin, side.kind[order], side.text[order], order, np.arange(len(order)))
     said = as_object([str(text or "") for text in truth.other[REPLY][order].tolist()])
-    reply = Blocks(begin, np.where(said == "", SKIPPED, true.kind), said, order)
+    reply = Blocks(begin, np.where(said == "", SKIPPED, true.kind), said, order, true.place)
     count = len(first)
     lists = truth.other[ORDERS].tolist() if ORDERS in truth.other else []
     by_page = {page: value for page, value in zip(truth["page"].tolist(), lists, strict=False) if value}
@@ -323,11 +328,12 @@ def _result_matches(true: Blocks, reply: Blocks) -> Matches:
     length, size = (np.fromiter(map(len, side), np.int64, len(side)) for side in (left, right))
     both = np.flatnonzero((length > 0) & (size > 0))
     edited = edits.text_distances([left[i] for i in both.tolist()], [right[i] for i in both.tolist()])
-    runs = np.stack([both, both], axis=1)
+    runs = Groups.of_runs(np.stack([both, both], axis=1))
     nothing = np.zeros(0, dtype=np.int64)
     return Matches(
         runs,
         runs,
+        reply.place[both],
         edited,
         np.maximum(length, size)[both],
         np.flatnonzero((length > 0) & (size == 0)),
@@ -476,7 +482,8 @@ def _blocks(side: _Side, order: Array, begin: Array, page_of_unit: Array) -> Blo
     ends = np.cumsum(counts)
     start = np.repeat(begin[np.maximum(page_of_unit, 0)] - (ends - counts), counts)
     row = order[start + np.arange(int(ends[-1]) if len(ends) else 0)]
-    return Blocks(np.append(0, ends).astype(np.int64), side.kind[row], side.text[row], row)
+    place = np.where(side.from_page[row], side.place[row], np.arange(len(row)))
+    return Blocks(np.append(0, ends).astype(np.int64), side.kind[row], side.text[row], row, place)
 
 
 def _mean_cdm(records: Records, blocks: Blocks) -> Array:

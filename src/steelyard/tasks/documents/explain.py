@@ -33,7 +33,7 @@ from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 
 LETTERS = "letters, digits and underscores"
 UNCOUNTED = "free"
-WHATEVER = "paired whatever their distance"
+QUICK = "quick_match"
 LOST = "lost from the order"
 NORMALISED = "th as td, symbols and cells normalised"
 TEXT, WHOLE, BLOCK = "text_edit", "text_edit(average=whole)", "text_edit(average=block)"
@@ -45,7 +45,7 @@ class DocumentConventions(Frozen):
 
     norm: str = field(default="case and punctuation count", metadata={"title": "punctuation and blanks"})
     surplus: str = field(default="charged", metadata={"title": "surplus text and tables"})
-    left: str = field(default="missing and surplus", metadata={"title": "texts without a match"})
+    match: str = field(default="by runs", metadata={"title": "how texts are matched"})
     first: str = field(default="in its place", metadata={"title": "the first table of a reply"})
     tables: str = field(default="by the HTML standard", metadata={"title": "how tables are read"})
 
@@ -53,18 +53,19 @@ class DocumentConventions(Frozen):
 OMNIDOCBENCH = Tool(
     "omnidocbench",
     "1.6.0",
-    DocumentConventions(LETTERS, UNCOUNTED, WHATEVER, LOST, NORMALISED),
+    DocumentConventions(LETTERS, UNCOUNTED, QUICK, LOST, NORMALISED),
     {
         "norm": "Blanks, punctuation and currency are taken out of both texts before they are compared.",
         "surplus": "Text and tables that the page does not have cost nothing.",
-        "left": "A stranger in the place of a missing block lowers the distance, so that inventing beats leaving out.",
+        "match": "Paragraphs are merged and assigned, and what is left is paired whatever its distance: a stranger in "
+        "the place of a missing block lowers the distance, so that inventing beats leaving out.",
         "first": "Its index 0 is taken for none: pages with tables have an error of the order even where all is right.",
         "tables": "Cells are normalised and headers are cells; what is compared is other HTML.",
     },
     (TEXT, WHOLE, BLOCK, ORDER, TABLES),
     (
         "Its ALL_page_avg is the mean over pages, edit_whole is of all pages together, edit_sample_avg is over blocks.",
-        "Its matching of broken pages differs further: score its own result files to have its numbers.",
+        "Its repairs of formulas and its time limits are not repeated: score its own result files for its exact numbers.",
     ),
 )
 TOOLS = {OMNIDOCBENCH.name: OMNIDOCBENCH}
@@ -79,7 +80,7 @@ def explain(pairs: DocumentPairs, tools: Iterable[str]) -> tuple[Explanation, ..
 
 def values(runs: DocumentPairs, quick: DocumentPairs, way: DocumentConventions) -> dict[str, float]:
     """Text in three averages, order and TEDS as a tool has them."""
-    pairs = quick if way.left == WHATEVER else runs
+    pairs = quick if way.match == QUICK else runs
     norm: Norm = "omnidocbench" if way.norm == LETTERS else "words"
     charged = way.surplus != UNCOUNTED
     weight = np.ones(len(pairs.units)) if pairs.weight is None else pairs.weight

@@ -13,18 +13,29 @@ Kind = Literal["text", "title", "formula", "table", "left_out"]
 
 
 class Piece(Frozen):
-    """A piece of a page: its kind, its text and where it begins."""
+    """A piece of a page: its kind, its text, where it begins, and of tables and formulas where it ends."""
 
     kind: Kind
     text: str
     place: int
+    end: int = -1
 
 
 class Cut(Frozen):
-    """The pieces of a page, and what was odd about it: a fence around it, a table without an end."""
+    """The pieces of a page, what was odd about it (a fence around it, a table without an end), and what they are of."""
 
     pieces: tuple[Piece, ...]
     odd: frozenset[str] = frozenset()
+    page: str = ""
+
+    def without_tables_and_formulas(self, keep_pipes: bool = False) -> str:
+        """The page with blanks where tables and display formulas are, optionally with tables of pipes as they are."""
+        parts, last = [], 0
+        for piece in self.pieces:
+            if piece.end > last and not (keep_pipes and self.page[piece.place] not in "<\\$"):
+                parts += [self.page[last : piece.place], " " * (piece.end - max(piece.place, last))]
+                last = piece.end
+        return "".join([*parts, self.page[last:]])
 
 
 # No pattern below may take quadratic time: a reply that loops repeats what would begin a match thousands of times.
@@ -80,16 +91,16 @@ def cut_page(text: str, form: str = "markdown") -> Cut:
         text = " " * fence[0] + text[fence[0] : fence[1]]
     if form == "html":
         text = _blank(_HIDDEN, _blank(_COMMENT, text))
-    pieces: list[Piece] = []
+    page, pieces = text, list[Piece]()
     text = _take_tables(text, pieces, odd)
-    for pattern, kind in ((_TABULAR, "table"), (_FORMULA, "formula")):
-        text = _take(pattern, kind, text, pieces)
+    text = _take(_TABULAR, "table", text, pieces)
+    text = _take(_FORMULA, "formula", text, pieces)
     text = _blank(_IMAGE_TAG, _blank_images(text))
     lines = _html_lines(text) if form == "html" else _markdown_lines(text, pieces)
     pieces.extend(lines)
     if any("\\begin{tabular" in piece.text for piece in pieces if piece.kind == "table"):
         odd.add("latex table")
-    return Cut(tuple(sorted(pieces, key=lambda piece: piece.place)), frozenset(odd))
+    return Cut(tuple(sorted(pieces, key=lambda piece: piece.place)), frozenset(odd), page)
 
 
 def _spaces(match: re.Match[str]) -> str:
@@ -115,7 +126,7 @@ def _take(begins: re.Pattern[str], kind: Kind, text: str, pieces: list[Piece]) -
             continue
         last = at + len(end)
         spans.append((begin.start(), last))
-        pieces.append(Piece(kind, text[begin.start() : last].strip(), begin.start()))
+        pieces.append(Piece(kind, text[begin.start() : last].strip(), begin.start(), last))
     return _cut_out(text, spans)
 
 
@@ -159,7 +170,7 @@ def _take_tables(text: str, pieces: list[Piece], odd: set[str]) -> str:
     if depth:
         odd.add("open table")
         spans.append((start, len(text)))
-    pieces += [Piece("table", text[start:end], start) for start, end in spans]
+    pieces += [Piece("table", text[start:end], start, end) for start, end in spans]
     return _cut_out(text, spans)
 
 
@@ -204,7 +215,9 @@ def _markdown_lines(text: str, pieces: list[Piece]) -> Iterator[Piece]:
             while end < len(lines) and "|" in lines[end]:
                 end += 1
             if "|" in lines[at + 1] or "|" in line.strip()[1:-1]:
-                pieces.append(Piece("table", pipe_table(lines[at:end]), places[at]))
+                pieces.append(
+                    Piece("table", pipe_table(lines[at:end]), places[at], places[end - 1] + len(lines[end - 1]))
+                )
                 at = end
                 continue
         heading = _heading(line)

@@ -7,7 +7,7 @@ is taken yet. The reading order is not used, so that it can be measured; see nat
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,7 +24,6 @@ SKIPPED = -1  # kinds that have no text to compare: figures, masks, blank pages
 KINDS = ("text", "title", "formula", "table", "left_out")
 STRETCH, SLACK, SHARE = 1.35, 40.0, 0.7
 MOST_PAIRS = 1 << 22  # blocks times pieces of a page
-MOST_LEFT = 1 << 18  # pairs of blocks and lines of a page that match=quick looks at in the end
 MOST_LETTERS = 1 << 19  # of a page
 MOST_TABLE_PAIRS = 1 << 14  # of true tables and tables of the reply of a page
 MOST_MARKUP = 1 << 18  # characters of a table that decide what it is matched with
@@ -37,6 +36,7 @@ class Blocks(Frozen):
     kind: Array
     text: Array
     row: Array
+    place: Array  # where a piece of a page begins on it; of blocks their rank
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
@@ -46,15 +46,57 @@ class Blocks(Frozen):
         return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
 
+class Groups(Frozen):
+    """Groups of places, none empty: those of group i are `place[end[i - 1]:end[i]]`."""
+
+    place: Array
+    end: Array
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    @classmethod
+    def of_runs(cls, runs: Array) -> Groups:
+        """Groups of neighbours; a row is the first place and the last."""
+        count = runs[:, 1] - runs[:, 0] + 1
+        end = np.cumsum(count)
+        return cls(np.repeat(runs[:, 0] - (end - count), count) + np.arange(int(count.sum())), end)
+
+    @classmethod
+    def of_lists(cls, groups: Sequence[Sequence[int]]) -> Groups:
+        """Groups as they are."""
+        flat = [place for group in groups for place in group]
+        return cls(np.array(flat, dtype=np.int64), np.cumsum([len(group) for group in groups], dtype=np.int64))
+
+    def lists(self) -> list[list[int]]:
+        """The places of each group."""
+        ends, places = self.end.tolist(), self.place.tolist()
+        return [places[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+
+    @property
+    def first(self) -> Array:
+        """The first place of each group."""
+        return self.place[np.append(0, self.end[:-1])] if len(self.end) else self.place
+
+    def first_where(self, mask: Array) -> Array:
+        """The first place of each group where a mask of all places is true; -1 for none."""
+        if not len(self.end):
+            return self.place
+        none = len(mask)
+        at = np.where(mask[self.place], self.place, none)
+        found: Array = np.minimum.reduceat(at, np.append(0, self.end[:-1]))
+        return np.where(found == none, -1, found)
+
+
 class Matches(Frozen):
-    """Pairs of runs: first and last block, first and last piece, edits and the longer length; what is left over.
+    """Pairs of blocks and pieces: their places, edits and the longer length; what is left over.
 
     All are places in the blocks of both sides. `length` and `size` are the lengths of normalised blocks and pieces: 0
-    where nothing is left of them, -1 where they are not texts.
+    where nothing is left of them, -1 where they are not texts. `position` is where a match stands on the page.
     """
 
-    block: Array  # (n, 2)
-    piece: Array  # (n, 2)
+    block: Groups
+    piece: Groups
+    position: Array
     edits: Array
     longer: Array
     missing: Array
@@ -84,8 +126,9 @@ def match_runs(true: Blocks, reply: Blocks, norm: Norm, names: Array) -> Matches
     block, piece = blocks[runs[:, :2]].reshape(-1, 2), pieces[runs[:, 2:4]].reshape(-1, 2)
     missing, surplus = _rest(blocks, runs[:, :2]), _rest(pieces, runs[:, 2:4])
     return Matches(
-        block,
-        piece,
+        Groups.of_runs(block),
+        Groups.of_runs(piece),
+        reply.place[piece[:, 0]],
         runs[:, 4],
         runs[:, 5],
         missing,
@@ -93,45 +136,6 @@ def match_runs(true: Blocks, reply: Blocks, norm: Norm, names: Array) -> Matches
         _repeated(true, reply, left, right, block, piece, surplus),
         _lengths(true, left),
         _lengths(reply, right),
-    )
-
-
-def match_quick(true: Blocks, reply: Blocks, norm: Norm, names: Array, left: Array) -> Matches:
-    """The matches of runs, and then OmniDocBench's last step: texts left over are paired whatever lies between them."""
-    runs = match_runs(true, reply, norm, names)
-    texts = [normalised(side, norm) for side in (true, reply)]
-    rest = [
-        runs.missing[~left[runs.missing] & (true.kind[runs.missing] != FORMULA)],
-        runs.surplus[reply.kind[runs.surplus] != FORMULA],
-    ]
-    pages = [true.page[rest[0]], reply.page[rest[1]]]
-    pairs: list[tuple[int, int, int, int]] = []
-    for page in np.intersect1d(*pages).tolist():
-        blocks, pieces = (side[of == page].tolist() for side, of in zip(rest, pages, strict=True))
-        if len(blocks) * len(pieces) > MOST_LEFT:
-            raise TooLarge(
-                f"page '{names[page]}': {len(blocks):,} blocks and {len(pieces):,} lines are left without a match",
-                remedy=f"match=quick takes {MOST_LEFT:,} pairs of them; choose match=runs.",
-            )
-        cells = [(texts[0][i], texts[1][j]) for i in blocks for j in pieces]
-        distance = edits.text_distances(*zip(*cells, strict=True))
-        longer = np.array([max(len(a), len(b)) for a, b in cells])
-        column = _native.assign_scipy((distance / longer).reshape(len(blocks), len(pieces)))
-        for row, place in enumerate(column.tolist()):
-            if place >= 0:
-                at = row * len(pieces) + place
-                pairs.append((blocks[row], pieces[place], int(distance[at]), int(longer[at])))
-    added = np.array(pairs, dtype=np.int64).reshape(-1, 4)
-    free = ~np.isin(runs.surplus, added[:, 1])
-    return replace(
-        runs,
-        block=np.concatenate([runs.block, added[:, [0, 0]]]),
-        piece=np.concatenate([runs.piece, added[:, [1, 1]]]),
-        edits=np.concatenate([runs.edits, added[:, 2]]),
-        longer=np.concatenate([runs.longer, added[:, 3]]),
-        missing=runs.missing[~np.isin(runs.missing, added[:, 0])],
-        surplus=runs.surplus[free],
-        repeated=runs.repeated[free],
     )
 
 

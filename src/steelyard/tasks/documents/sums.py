@@ -28,10 +28,10 @@ class Scored:
         scored = ~pairs.left & (matches.length > 0)
         self.matches = matches
         self.kind = np.full(len(matches.edits), LEFT_OUT, dtype=np.int64)
-        self.first = matches.block[:, 0].copy()
+        self.first = matches.block.first.copy()
         text = scored & ((true.kind == TEXT) | (true.kind == TITLE))
         for kind, mask in ((FORMULA, scored & (true.kind == FORMULA)), (TEXT, text)):
-            place = first_true(mask, matches.block)
+            place = matches.block.first_where(mask)
             self.kind[place >= 0] = kind
             self.first[place >= 0] = place[place >= 0]
         self.present = present[self.first]
@@ -49,17 +49,6 @@ class Scored:
         """Pairs of a kind that the slice keeps."""
         chosen: Array = (self.kind == kind) & self.present
         return chosen
-
-
-def first_true(mask: Array, runs: Array) -> Array:
-    """The first place of each run (first, last) where a mask is true; -1 for none."""
-    places = np.flatnonzero(mask)
-    at = np.searchsorted(places, runs[:, 0])
-    result = np.full(len(runs), -1, dtype=np.int64)
-    inside = at < len(places)
-    result[inside] = places[at[inside]]
-    result[result > runs[:, 1]] = -1
-    return result
 
 
 def scored_of(pairs: DocumentPairs, cache: SharedCache, norm: Norm) -> Scored:
@@ -147,8 +136,8 @@ class PageEdits(Sum):
         sides = []
         scored = scored_of(pairs, cache, self.norm)
         said = pairs.whole[pairs.reply.page]
-        for first, last in scored.matches.piece[scored.kind == LEFT_OUT].tolist():
-            said[first : last + 1] = False
+        piece = scored.matches.piece
+        said[piece.place[np.repeat(scored.kind == LEFT_OUT, np.diff(piece.end, prepend=0))]] = False
         for blocks, mask in ((pairs.true, ~pairs.left & pairs.present), (pairs.reply, said)):
             page_of = blocks.page
             pages: list[list[str]] = [[] for _ in pairs.units]
@@ -175,13 +164,14 @@ class MatchedEdits(Sum):
         scored = scored_of(pairs, cache, self.norm)
         chosen = np.flatnonzero(scored.of(TEXT))
         sides = []
-        for blocks, runs, size in (
+        for blocks, groups, size in (
             (pairs.true, scored.matches.block, scored.matches.length),
             (pairs.reply, scored.matches.piece, scored.matches.size),
         ):
             texts = []
-            for first, last in runs[chosen].tolist():
-                parts = [FOLD(blocks.text[i]) for i in range(first, last + 1) if size[i] > 0]
+            lists = groups.lists()
+            for match in chosen.tolist():
+                parts = [FOLD(blocks.text[i]) for i in lists[match] if size[i] > 0]
                 texts.append(join_texts(parts, "words"))
             sides.append(texts)
         if self.by == "characters":
@@ -298,14 +288,14 @@ def order_lists(
         pages, tables = pairs.true.page, pairs.table_matches()
         rank = np.arange(len(pages)) if order == "all" else _shifted_ranks(pairs, matches)
         pieces = tables.reply if order == "all" else np.where(_is_first(pairs), -1, tables.reply)
-        said: list[list[tuple[int, int]]] = [[] for _ in range(units)]
+        said: list[list[tuple[float, int]]] = [[] for _ in range(units)]
         for place, piece in zip(tables.true.tolist(), pieces.tolist(), strict=True):
             if counted[place] and piece >= 0:
-                said[pages[place]].append((piece, int(rank[place])))
-        for (first, last), piece in zip(matches.block.tolist(), matches.piece[:, 0].tolist(), strict=True):
-            for place in range(first, last + 1):
+                said[pages[place]].append((float(pairs.reply.place[piece]), int(rank[place])))
+        for group, position in zip(matches.block.lists(), matches.position.tolist(), strict=True):
+            for place in group:
                 if counted[place] and not is_table[place]:
-                    said[pages[place]].append((piece, int(rank[place])))
+                    said[pages[place]].append((position, int(rank[place])))
         true_lists: list[list[int]] = [[] for _ in range(units)]
         for place in np.flatnonzero(counted).tolist():
             true_lists[pages[place]].append(int(rank[place]))

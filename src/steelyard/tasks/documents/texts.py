@@ -62,9 +62,18 @@ _FUNCTIONS = re.compile(
     "arccos|arcsin|arctan|arg|cosh?|coth?|csc|deg|det|dim|exp|gcd|hom|inf|ker|lg|lim|liminf|limsup|ln|log|max|min|Pr|"
     "sec|sinh?|sup|tanh?"
 )
-_FONTS = re.compile(
-    r"\\(?:mathbf|mathrm|mathnormal|mathit|mathbb|mathcal|mathscr|mathfrak|mathsf|mathtt|textbf|textit)"
-)
+_FONT = re.compile(r"\\(mathbf|mathit|mathbb|mathcal|mathscr|mathfrak|mathsf|mathtt)(?![A-Za-z]) *")
+# Of each font: the names of its letters in Unicode, of which a letter has the first that exists.
+_FONT_NAMES = {
+    "mathbf": ("MATHEMATICAL BOLD",),
+    "mathit": ("MATHEMATICAL ITALIC",),
+    "mathbb": ("MATHEMATICAL DOUBLE-STRUCK", "DOUBLE-STRUCK"),
+    "mathcal": ("MATHEMATICAL SCRIPT", "SCRIPT"),
+    "mathscr": ("MATHEMATICAL SCRIPT", "SCRIPT"),
+    "mathfrak": ("MATHEMATICAL FRAKTUR", "BLACK-LETTER"),
+    "mathsf": ("MATHEMATICAL SANS-SERIF",),
+    "mathtt": ("MATHEMATICAL MONOSPACE",),
+}
 _MACRO = re.compile(r"\\([A-Za-z]+)\*? *|\\(.)|[{}~]", re.DOTALL)
 _COMPLEX = ("\\begin{", "\\end{", "\\array", "\\matrix", "\\tabular", "\\cases", "\\align", "\\\\", "&")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
@@ -118,7 +127,44 @@ def latex_to_text(latex: str) -> str:
             return sign if sign is not None and sign in "{}$&%#_" else " " if match.group(0) == "~" else ""
         return _LETTERS.get(name, name if _FUNCTIONS.fullmatch(name) else "")
 
-    return " ".join(_MACRO.sub(convert, _FONTS.sub("", bare)).split())
+    return " ".join(_MACRO.sub(convert, _in_fonts(bare)).split())
+
+
+def _in_fonts(latex: str) -> str:
+    """The formula with the letters of Unicode for those in a font: `\\mathbb{R}` is ℝ."""
+    parts, last = [], 0
+    for font in _FONT.finditer(latex):
+        if font.start() < last:
+            continue
+        end = _argument_end(latex, font.end())
+        argument = latex[font.end() : end]
+        letters = re.sub(r"(\\[A-Za-z]+)|([A-Za-z])", lambda m, font=font: m[1] or _letter(m[2], font[1]), argument)  # type: ignore[misc]
+        parts += [latex[last : font.start()], letters]
+        last = end
+    return "".join([*parts, latex[last:]])
+
+
+def _argument_end(latex: str, start: int) -> int:
+    """Where the argument of a command ends: a group, a command or a letter."""
+    if command := re.compile(r"\\[A-Za-z]+").match(latex, start):
+        return command.end()
+    depth = 0
+    for at in range(start, len(latex)):
+        depth += {"{": 1, "}": -1}.get(latex[at], 0)
+        if depth <= 0:
+            return at + 1
+    return len(latex)
+
+
+def _letter(letter: str, font: str) -> str:
+    """A letter in a font."""
+    size = "SMALL" if letter.islower() else "CAPITAL"
+    for names in _FONT_NAMES[font]:
+        try:
+            return unicodedata.lookup(f"{names} {size} {letter.upper()}")
+        except KeyError:
+            continue
+    return "ℎ"  # the italic h is that of Planck's constant
 
 
 def _is_weak(latex: str) -> bool:

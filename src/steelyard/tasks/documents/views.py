@@ -41,12 +41,10 @@ class _Outcomes:
         self.distance = np.where((matches.length > 0) | (pairs.true.kind == TABLE), 1.0, np.nan)
         self.piece = np.full(count, -1, dtype=np.int64)
         share = matches.edits / np.maximum(matches.longer, 1)
-        for (first, last), piece, value in zip(
-            matches.block.tolist(), matches.piece[:, 0].tolist(), share, strict=True
-        ):
-            inside = np.arange(first, last + 1)
-            inside = inside[matches.length[inside] > 0]
-            self.distance[inside], self.piece[inside] = value, piece
+        each = np.repeat(np.arange(len(share)), np.diff(matches.block.end, prepend=0))
+        filled = matches.length[matches.block.place] > 0
+        inside, each = matches.block.place[filled], each[filled]
+        self.distance[inside], self.piece[inside] = share[each], matches.piece.first[each]
         tables = pairs.table_matches()
         rules = "omnidocbench" if pairs.match == "results" else "clean"
         self.distance[tables.true] = 1 - table_scores(pairs, "teds", rules)  # type: ignore[arg-type]
