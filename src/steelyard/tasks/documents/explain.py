@@ -65,7 +65,7 @@ OMNIDOCBENCH = Tool(
     (TEXT, WHOLE, BLOCK, ORDER, TABLES),
     (
         "Its ALL_page_avg is the mean over pages, edit_whole is of all pages together, edit_sample_avg is over blocks.",
-        "Its repairs of formulas and its time limits are not repeated: score its own result files for its exact numbers.",
+        "Its repairs of formulas and its time limits are not repeated: score its own result files for its numbers.",
     ),
 )
 TOOLS = {OMNIDOCBENCH.name: OMNIDOCBENCH}
