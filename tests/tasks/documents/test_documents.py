@@ -678,3 +678,20 @@ def test_tables_and_figures_of_a_page() -> None:
     }
     assert report.table("surplus").values.tolist() == [[40, 0]]
     assert sum(report.figure("distances").columns["count"]) == 5
+
+
+def test_report_shows_what_normalisation_hides() -> None:
+    """One of ten letters is punctuation; page x invents 40 letters, and its table of 4 cells is right, that of y lost."""
+    truth = pages(blocks("ab cd, efg", ("table", TABLE), page="x"), blocks(A, ("table", TABLE), page="y"))
+    reply = {"page": ["x", "y"], "markdown": [f"ab cd. efg\n{TABLE}\n{'0123456789' * 4}", A]}
+    report = sy.evaluate("documents", truth, reply, confidence=None)
+    hidden = report.table("norms").values
+    shares = [(1 + 40) / (10 + 40), (1 + 40) / (10 + len(A) + 40), (0.1 + 1) / 3]
+    bare = sum(letter.isalpha() for letter in A)
+    assert hidden.tolist() == pytest.approx(
+        np.array([[shares[0] / 2, *shares[1:]], [40 / 47 / 2, 40 / (47 + bare), 1 / 3]])
+    )
+    invented = report.figure("invented").columns
+    assert (list(invented["name"]), invented["value"].tolist()) == (["none", "above 20 %"], [0, 0.1])
+    sizes = report.figure("sizes").columns
+    assert (list(sizes["name"]), sizes["value"].tolist()) == (["up to 10"], [0.5])

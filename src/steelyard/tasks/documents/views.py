@@ -11,12 +11,30 @@ from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.scene import BoxShape, LineShape, Scene
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.tasks.documents.data import DocumentPairs
 from steelyard.tasks.documents.explain import explain as explain
 from steelyard.tasks.documents.matching import FORMULA, KINDS, LEFT_OUT, SKIPPED, TABLE, TEXT, TITLE
-from steelyard.tasks.documents.sums import Scored, table_scores
+from steelyard.tasks.documents.sums import (
+    BLOCKS,
+    CHARGED,
+    CHARGED_PAGES,
+    EDITS,
+    FREE,
+    FREE_PAGES,
+    LONGER,
+    MISSING,
+    REPLY,
+    SHARES,
+    SURPLUS,
+    SURPLUS_BLOCKS,
+    Scored,
+    TextSums,
+    table_scores,
+)
 from steelyard.tasks.documents.texts import FOLD, Norm
+from steelyard.tasks.tables.trees import parse_tables, scan
 
 BINS = 20
 LOOSE = 0.1  # of the longer text: a distance from which a block is loose instead of right
@@ -65,9 +83,35 @@ def _outcomes_of(pairs: DocumentPairs) -> _Outcomes:
 def tables(pairs: DocumentPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Kinds of blocks, outcomes, and the pages with the most surplus text."""
     made: dict[str, Callable[[], Table]] = {"kinds": lambda: _kinds(pairs), "outcomes": lambda: _outcomes(pairs)}
+    if pairs.match != "results":
+        made["norms"] = lambda: _norms(pairs)
     if len(_outcomes_of(pairs).scored.matches.surplus):
         made["surplus"] = lambda: _surplus(pairs)
     return made
+
+
+def _norms(pairs: DocumentPairs) -> Table:
+    """The text edit distance with punctuation and without."""
+    rows: tuple[tuple[str, Norm], ...] = (
+        ("case, blanks and punctuation count", "words"),
+        ("letters and digits count", "omnidocbench"),
+    )
+    weight = np.ones(len(pairs.units)) if pairs.weight is None else pairs.weight
+    values = []
+    for _, norm in rows:
+        sums = weight @ TextSums(norm).measure(pairs, SharedCache()).values
+        rest = sums[MISSING] + sums[SURPLUS]
+        parts = (sums[CHARGED], sums[EDITS] + rest, sums[SHARES] + sums[SURPLUS_BLOCKS])
+        wholes = (sums[CHARGED_PAGES], sums[LONGER] + rest, sums[BLOCKS] + sums[SURPLUS_BLOCKS])
+        values.append([part / whole if whole else np.nan for part, whole in zip(parts, wholes, strict=True)])
+    return Table(
+        "norms",
+        "Text edit distance by what is compared",
+        "compared",
+        tuple(name for name, _ in rows),
+        ("mean over pages", "all pages together", "mean over blocks"),
+        np.array(values),
+    )
 
 
 def _kinds(pairs: DocumentPairs) -> Table:
@@ -135,7 +179,54 @@ def figures(pairs: DocumentPairs, state: State, metrics: Sequence[Metric]) -> Ma
         made["lengths"] = lambda: distance_by_length(pairs)
     if len(outcome.scored.matches.surplus):
         made["surplus"] = lambda: surplus_bars(pairs)
+        made["invented"] = lambda: distance_by_surplus(pairs)
+    if pairs.match != "results" and ((pairs.true.kind == TABLE) & ~pairs.left & pairs.present).any():
+        made["sizes"] = lambda: table_scores_by_size(pairs)
     return made
+
+
+def distance_by_surplus(pairs: DocumentPairs) -> Figure:
+    """Whether pages on which a model invents text are also misread: their distance without surplus text."""
+    sums = TextSums(_norm(pairs)).measure(pairs, SharedCache()).values
+    share = sums[:, SURPLUS] / np.maximum(sums[:, REPLY], 1)
+    names, edges = ("none", "up to 1 %", "up to 5 %", "up to 20 %", "above 20 %"), (0.0, 0.01, 0.05, 0.2)
+    group = np.searchsorted(edges, share, side="left")
+    return _mean_bars(
+        "invented",
+        "Distance of pages by their surplus text",
+        names,
+        group,
+        sums[:, FREE],
+        sums[:, FREE_PAGES] > 0,
+        "text edit distance without surplus",
+        "Pages by the share of the reply that is not on the page.",
+    )
+
+
+def table_scores_by_size(pairs: DocumentPairs) -> Figure:
+    """Mean TEDS of tables by their number of cells."""
+    chosen = (pairs.true.kind == TABLE) & ~pairs.left & pairs.present
+    cells = scan([str(text) for text in pairs.true.text[chosen].tolist()])[:, 3]
+    names, edges = ("up to 10", "11-25", "26-50", "51-100", "101-200", "above 200"), (10, 25, 50, 100, 200)
+    return _mean_bars(
+        "sizes",
+        "TEDS by the size of the table",
+        names,
+        np.searchsorted(edges, cells, side="left"),
+        1 - _outcomes_of(pairs).distance[chosen],
+        np.ones(len(cells), dtype=bool),
+        "mean TEDS",
+        "Cells of the true table; a lost table is 0.",
+    )
+
+
+def _mean_bars(
+    name: str, title: str, names: Sequence[str], group: Array, values: Array, kept: Array, x: str, words: str
+) -> Figure:
+    """Means of groups, without those that are empty."""
+    filled = [g for g in range(len(names)) if (kept & (group == g)).any()]
+    means = np.array([values[kept & (group == g)].mean() for g in filled])
+    return Figure(name, "bars", title, {"name": [names[g] for g in filled], "value": means}, {"x": x}, words)
 
 
 def distance_histogram(pairs: DocumentPairs) -> Figure:
@@ -223,10 +314,7 @@ def scene(pairs: DocumentPairs, unit: int, metric: Metric) -> Scene:
     places = [i for i in range(first, last) if outcome.outcome[i] < 3 and pairs.true.kind[i] != SKIPPED]
     name = str(pairs.units[unit])
     wrong = [i for i in places if outcome.outcome[i] != 0]
-    summary = "; ".join(
-        f"{places.index(i) + 1} {OUTCOMES[outcome.outcome[i]]}: {FOLD(str(pairs.true.text[i]))[:SAID]}"
-        for i in wrong[:8]
-    )
+    summary = "; ".join(f"{places.index(i) + 1} {OUTCOMES[outcome.outcome[i]]}: {_words(pairs, i)}" for i in wrong[:8])
     boxes = [pairs.truth.find(side) for side in "xywh"]
     rows = pairs.true.row
     shapes: list[BoxShape | LineShape] = []
@@ -248,6 +336,14 @@ def scene(pairs: DocumentPairs, unit: int, metric: Metric) -> Scene:
             shapes.append(LineShape("pair", 90.0, 30.0 * number + 11, 180.0, 30.0 * at + 11))
     bounds = (-10.0, 20.0, 280.0, 30.0 * (len(places) + 1) + 10)
     return Scene(f"Page {name}: reading order, truth on the left", summary[:400], tuple(shapes), bounds)
+
+
+def _words(pairs: DocumentPairs, place: int) -> str:
+    """How the text of a block begins; of a table the texts of its cells."""
+    text = str(pairs.true.text[place])
+    if pairs.true.kind[place] == TABLE:
+        text = "table " + " | ".join(cell.text for table in parse_tables(text)[:1] for cell in table.cells)
+    return FOLD(text)[:SAID]
 
 
 def _number(column: Array | None, row: int) -> float:
