@@ -632,6 +632,8 @@ def test_checks_of_sides_and_orders() -> None:
     reply = {"page": [f"p{i}" for i in range(6)], "markdown": [f"{A} {i}.\n\n{B}" for i in range(6)]}
     assert sy.check("documents", reply, truth)["sides-swapped"].severity == "error"
     assert sy.check("documents", {**truth, "order": [1] * 12}, reply)["no-order"].count == 6
+    one = {**truth, "order": [1, 1, *truth["order"][2:]]}
+    check_names(sy.check("documents", one, reply)["no-order"].what, "1 of 6 pages has no reading order", "'p0'")
     empty = {**reply, "markdown": [*reply["markdown"][:5], " "]}
     assert sy.check("documents", truth, empty)["empty-replies"].count == 1
 

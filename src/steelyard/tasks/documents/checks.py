@@ -168,8 +168,7 @@ def no_order(data: CheckData) -> Problem | None:
     if not odd:
         return None
     return Problem(
-        f"{share_text(len(odd), int(many.sum()), 'page', 'have' if len(odd) != 1 else 'has')} no reading order: "
-        f"{first_few(odd)}.",
+        f"{share_text(len(odd), int(many.sum()), 'page', 'have')} no reading order: {first_few(odd)}.",
         len(odd),
         int(many.sum()),
     )

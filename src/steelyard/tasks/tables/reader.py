@@ -113,7 +113,7 @@ def _is_named(value: Any) -> bool:
     """Whether an object gives HTML or cells by name: its first entry says so."""
     first = next(iter(value.values()), None) if isinstance(value, dict) else None
     if isinstance(first, str):
-        return "<" in first or not first
+        return True
     if isinstance(first, dict):
         return "html" in first
     return isinstance(first, list) and all(isinstance(cell, dict) and "row_nums" in cell for cell in first[:1])
