@@ -120,6 +120,10 @@ class Pixels:
         value: T = self._cache[key]
         return value
 
+    def holds(self, key: Any) -> bool:
+        """Whether `once` has made this already."""
+        return key in self._cache
+
     def members(self, by_group: bool = False) -> dict[tuple[str, str], Array]:
         """The units of each object, or of each group of defects of an object with all its good images."""
         members: dict[tuple[str, str], Array] = {}
@@ -267,6 +271,11 @@ def _whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: 
 def is_binned(pixels: Pixels, units: Array) -> bool:
     """Whether draws of these units are counted in bins of scores."""
     return len(distinct_scores(pixels, units)) > EXACT
+
+
+def has_grid(pixels: Pixels, units: Array, saturated: bool) -> bool:
+    """Whether counts of each unit were made already, as draws need them."""
+    return pixels.holds(("grid", units.tobytes(), saturated))
 
 
 def grid_of(pixels: Pixels, units: Array, saturated: bool) -> Grid:

@@ -31,7 +31,7 @@ from steelyard.maps.load import INSIDE, as_grid, pack_map
 from steelyard.tasks.anomalies.data import CONFIG, MAPS, MASKS, FolderSums, as_scores
 
 TESTS = ("test", "test_public")  # folders of test images, in AD and AD 2
-MASKS_3D, OTHERS_3D = "gt", (["gt"], ["xyz"])  # folders beside `rgb` in MVTec 3D-AD: masks, and what is no photograph
+MASKS_3D, OTHERS_3D = "gt", (["gt"], ["xyz"])  # folders beside `rgb` in MVTec 3D-AD: masks, and point clouds
 PLAIN = (*TESTS, "ground_truth", "anomaly_maps", "Data", "Images", "Masks", "rgb", MASKS_3D)  # that name no image
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 

@@ -19,6 +19,7 @@ from steelyard.tasks.anomalies.pixels import (
     Pixels,
     count_sets,
     grid_of,
+    has_grid,
     is_binned,
     pixels_of,
     unpack_set,
@@ -185,8 +186,11 @@ class PixelFigure(RankingReader):
         return pixels.once(("shift", self, units.tobytes()), make)
 
     def _bound(self, pixels: Pixels, units: Array) -> float:
-        """By how much draws in bins can be off, by upper and lower sums of trial draws; nan where draws are exact."""
-        if not is_binned(pixels, units):
+        """By how much draws in bins can be off, by upper and lower sums of trial draws.
+
+        It is nan where draws are exact, or where none were made.
+        """
+        if not is_binned(pixels, units) or not has_grid(pixels, units, self.saturated):
             return float("nan")
         grid = grid_of(pixels, units, self.saturated)
         rows = np.random.default_rng(0).multinomial(len(units), np.full(len(units), 1 / len(units)), size=TRIALS)
