@@ -110,6 +110,7 @@ ROWS = [
     prediction("a TIFF of no pixel", tiff(tags={256: 0}), "0.tiff", end="tiff"),
     prediction("two arrays in a .npz", b"PK\x05\x06" + bytes(18), "0.npz", "no array", end="npz"),
     folder("a defective image without a map", "bent/0", without=("p/bent/0.npy",)),
+    folder("a map that counts as the worst", "worst", without=("p/bent/0.npy",), options="--missing worst"),
     folder("a map without an image", "bent/9", **{"p__bent__9__npy": npy(SCORES)}),
     folder("two endings for one image", "bent/0", "0.npy", "0.tiff", **{"p__bent__0__tiff": tiff()}),
     folder("a mask without an image", "bent/7", **{"t__ground_truth__bent__7_mask__png": png(MASK)}),

@@ -710,3 +710,22 @@ def test_reasons_and_notes_name_what_counts() -> None:
     assert np.isnan(report["aupimo"].value)
     assert f"{good:,} pixels" in report["aupimo"].undefined_reason
     assert any("pooled" in note for note in report["aupro@0.3"].notes)
+
+
+def test_objects_without_maps_keep_their_slice() -> None:
+    """With missing=skip the object whose images have no map has a slice without a value, under its own name."""
+    case = CASES["drawn"]
+    truth, predictions = sides(case["maps"], case["masks"])
+    count = len(truth["image"])
+    both = {
+        "image": [*truth["image"], *(f"other{number}" for number in range(count))],
+        "mask": truth["mask"] * 2,
+        "object": ["bolt"] * count + ["nut"] * count,
+    }
+    report = sy.evaluate("anomalies", both, predictions, ["aupro"], confidence=None, missing="skip", by="object")
+    assert [report.slices["object"][name]["aupro@0.3"].value for name in ("bolt", "nut")] == [
+        approx(case["exact"]["n8"]["au_pro"]["0.3"], 1e-12),
+        approx(None, 0),
+    ]
+    with refuses("E-invalid-spec", "worst"):
+        sy.evaluate("anomalies", both, predictions, ["aupro"], confidence=None, missing="worst")

@@ -24,6 +24,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     InvalidFile,
     InvalidNumber,
+    InvalidSpec,
     InvalidValue,
     MissingColumn,
     MissingData,
@@ -428,9 +429,14 @@ class AnomalyPairs(Pairs):
         return values, self.owner[pairs]
 
     def unit_values(self, name: str) -> Array:
-        """A column to slice by that each image has one value of."""
+        """A column to slice by that each image has one value of; that of an image without a map too."""
         values, owner = self.slice_values(name)
         of_units: Array = np.empty(len(self.units), dtype=object)
+        column = self.truth.find(name)
+        if column is not None:
+            row_of = {str(image): row for row, image in enumerate(self.truth["image"].tolist())}
+            for unit, image in enumerate(self.units.tolist()):
+                of_units[unit] = column[row_of[str(image)]] if str(image) in row_of else None
         of_units[owner] = values
         return of_units
 
@@ -629,6 +635,11 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             "columns 'map' and 'score' are both missing",
             where=prediction.source,
             remedy="Give a map of scores or a score for each image.",
+        )
+    if policy.missing == "worst":
+        raise InvalidSpec(
+            "missing='worst' is not supported: a score has no worst value",
+            remedy="Add the missing maps, or use missing='skip'.",
         )
     pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight")
     values: dict[str, Any] = {name: getattr(pairs, name) for name in Pairs.__dataclass_fields__}
