@@ -18,12 +18,15 @@ namespace {
 constexpr const char* kDamaged = "the packed scores are damaged";
 constexpr const char* kNotFinite = "a score is not finite";
 
-void put(Bytes& out, std::uint64_t value) {
+constexpr std::size_t kMostBytes = 10;  // of a number
+
+std::uint8_t* put(std::uint8_t* at, std::uint64_t value) {
   while (value >= 128) {
-    out.push_back(static_cast<std::uint8_t>(value | 128));
+    *at++ = static_cast<std::uint8_t>(value | 128);
     value >>= 7;
   }
-  out.push_back(static_cast<std::uint8_t>(value));
+  *at++ = static_cast<std::uint8_t>(value);
+  return at;
 }
 
 class Reader {
@@ -31,6 +34,7 @@ class Reader {
   explicit Reader(View<std::uint8_t> bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
   std::uint64_t number() {
+    if (at_ != end_ && *at_ < 128) return *at_++;
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       require(at_ != end_, kDamaged);
@@ -111,30 +115,35 @@ void sort_keys(std::vector<Key>& keys) {
 
 class Packer {
  public:
-  Packer(bool wide, std::uint64_t scores, std::uint64_t distinct, std::uint64_t first) : wide_(wide), before_(first) {
-    out_.reserve(32 + distinct + distinct / 2);
-    out_.push_back(wide ? 8 : 4);
-    put(out_, scores);
-    put(out_, distinct);
-    put(out_, first);
+  Packer(bool wide, std::uint64_t scores, std::uint64_t distinct, std::uint64_t first)
+      : wide_(wide), before_(first), out_(64 + distinct + distinct / 2) {
+    std::uint8_t* at = out_.data();
+    *at++ = wide ? 8 : 4;
+    used_ = static_cast<std::size_t>(put(put(put(at, scores), distinct), first) - out_.data());
   }
   void add(std::uint64_t key, std::uint64_t count) {
     const std::uint64_t step = key - before_;
     before_ = key;
+    if (out_.size() - used_ < 2 * kMostBytes) out_.resize(out_.size() + out_.size() / 2);
+    std::uint8_t* at = out_.data() + used_;
     if (wide_) {
-      put(out_, step);
-      put(out_, count - 1);
+      at = put(put(at, step), count - 1);
     } else {
-      put(out_, step << 1 | (count > 1));
-      if (count > 1) put(out_, count - 2);
+      at = put(at, step << 1 | (count > 1));
+      if (count > 1) at = put(at, count - 2);
     }
+    used_ = static_cast<std::size_t>(at - out_.data());
   }
-  Bytes take() { return std::move(out_); }
+  Bytes take() {
+    out_.resize(used_);
+    return std::move(out_);
+  }
 
  private:
   bool wide_;
   std::uint64_t before_;
   Bytes out_;
+  std::size_t used_ = 0;
 };
 
 template <typename Key>
@@ -153,15 +162,17 @@ Bytes pack_sorted(const std::vector<Key>& keys) {
 
 template <typename Score>
 auto keys_of(View<Score> scores, View<std::uint8_t> skip) {
-  std::vector<decltype(key_of(Score{}))> keys;
-  keys.reserve(scores.size());
+  std::vector<decltype(key_of(Score{}))> keys(scores.size());
   bool finite = true;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (!skip.empty() && skip[i]) continue;
-    finite &= std::isfinite(scores[i]);
-    keys.push_back(key_of(scores[i]));
+    const bool taken = skip.empty() || !skip[i];
+    keys[count] = key_of(scores[i]);
+    finite &= !taken || std::isfinite(scores[i]);
+    count += taken;
   }
   require(finite, kNotFinite);
+  keys.resize(count);
   return keys;
 }
 
