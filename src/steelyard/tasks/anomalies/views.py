@@ -265,7 +265,11 @@ def score_counts(pixels: Pixels) -> Figure:
     sets = pixels.places[units]
     low, high = float(score.min()), float(score.max())
     low, high = low - 0.25 * (high - low or 1.0), high + 0.05 * (high - low or 1.0)
-    edges = np.linspace(low, high, BINS + 1)
+    if (score == np.round(score)).all():  # bytes: bins of equally many whole numbers
+        step = np.ceil((high - low) / BINS)
+        edges = np.floor(low) - 0.5 + step * np.arange(BINS + 1)
+    else:
+        edges = np.linspace(low, high, BINS + 1)
     above = count_sets(pixels.data, sets, edges, ones)[0]
     normal = above[:-1] - above[1:]
     normal[0] += float(ones @ pixels.normal[units]) - above[0]
