@@ -82,14 +82,16 @@ def region_area(curve: Curve, limit: float, place: float | None = None) -> Float
 
     `place` puts what lies in a bin to its upper (0) or lower end (1) instead of along a straight line: bounds.
     """
+    ends = (curve.above < limit * curve.normal[:, None]).sum(axis=1)  # scores further down add nothing
+    reached = slice(0, int(ends.max(initial=0)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        before, tie = curve.above / curve.normal[:, None], curve.tie / curve.normal[:, None]
+        before, tie = (part[:, reached] / curve.normal[:, None] for part in (curve.above, curve.tie))
         if place is not None:
             gain = np.maximum(limit - before - place * tie, 0.0)
         else:
             cut = (limit - before) ** 2 / (2 * tie)
             gain = np.where(before + tie <= limit, limit - before - tie / 2, np.where(before < limit, cut, 0.0))
-        value = (curve.overlap * np.nan_to_num(gain)).sum(axis=1) / curve.regions / limit
+        value = (curve.overlap[:, reached] * np.nan_to_num(gain)).sum(axis=1) / curve.regions / limit
     return np.where((curve.regions > 0) & (curve.normal > 0), value, np.nan)
 
 
