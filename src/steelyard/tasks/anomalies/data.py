@@ -636,11 +636,13 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             where=prediction.source,
             remedy="Give a map of scores or a score for each image.",
         )
-    if policy.missing == "worst":
+    pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight")
+    if policy.missing == "worst" and pairs.coverage.missing:
         raise InvalidSpec(
-            "missing='worst' is not supported: a score has no worst value",
+            f"{count_text(pairs.coverage.missing, 'image', 'have')} no prediction, and missing='worst' is not supported: "
+            "a score has no worst value",
+            where=prediction.source,
             remedy="Add the missing maps, or use missing='skip'.",
         )
-    pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight")
     values: dict[str, Any] = {name: getattr(pairs, name) for name in Pairs.__dataclass_fields__}
     return AnomalyPairs(**values, options=options)
