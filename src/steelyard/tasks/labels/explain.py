@@ -89,7 +89,7 @@ TOOLS = {
             ("fpr@95(positive=ood)", "roc_auc", "aupr(positive=id)", "aupr(positive=ood)", "id_accuracy"),
             (
                 "It prints percent.",
-                "Several OOD sets: it prints the mean of their values, as with --by source, not that of all pooled.",
+                "Of several OOD sets it prints the mean of their values (slices by source), not that of all pooled.",
             ),
         ),
         Tool(

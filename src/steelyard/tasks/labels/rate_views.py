@@ -176,10 +176,13 @@ def score_spread(points: RatePoints) -> Figure:
         columns["x"] += ((edges[:-1] + edges[1:]) / 2).tolist()
         columns["y"] += (100 * np.histogram(points.score, edges, weights=own)[0] / own.sum()).tolist()
     return Figure(
-        "scores", "curves", "Scores of genuine and impostor pairs", columns,
+        "scores",
+        "curves",
+        "Scores of genuine and impostor pairs",
+        columns,
         {"x": "score", "y": "percent of the pairs of a kind"},
         f"In {BINS} bins of equal width; each kind adds up to 100 %. Where both lie, pairs are mistaken.",
-    )  # fmt: skip
+    )
 
 
 def people_table(pairs: LabelPairs) -> Table:
@@ -255,10 +258,13 @@ def risk_coverage(pairs: LabelPairs) -> Figure:
         "y": [*(errors[at] / rows[at]).tolist(), *best.tolist()],
     }
     return Figure(
-        "risk_coverage", "curves", "Risk over coverage", shown,
+        "risk_coverage",
+        "curves",
+        "Risk over coverage",
+        shown,
         {"x": "coverage: share of rows that are accepted", "y": "risk: share of errors among them"},
         "From the most confident rows on. AURC is the area under the curve; E-AURC that between both.",
-    )  # fmt: skip
+    )
 
 
 def fpr_lines(pairs: LabelPairs, metrics: Sequence[Metric]) -> Mapping[str, list[Any]]:

@@ -290,17 +290,27 @@ def _curves(pairs: LabelPairs, name: str, title: str, x: str, y: str, caption: s
 def precision_recall(pairs: LabelPairs) -> Figure:
     """Precision against recall, class by class."""
     return _curves(
-        pairs, "precision_recall", "Precision and recall", "recall", "precision",
-        "From the highest score down: each class against all others.", roc_kind=False,
-    )  # fmt: skip
+        pairs,
+        "precision_recall",
+        "Precision and recall",
+        "recall",
+        "precision",
+        "From the highest score down: each class against all others.",
+        roc_kind=False,
+    )
 
 
 def roc(pairs: LabelPairs, lines: Mapping[str, list[Any]] | None = None) -> Figure:
     """True against false positive rate, class by class, with further lines."""
     figure = _curves(
-        pairs, "roc", "ROC", "false positive rate", "true positive rate",
-        "Each class against all others. The dashed line is what chance gives.", roc_kind=True,
-    )  # fmt: skip
+        pairs,
+        "roc",
+        "ROC",
+        "false positive rate",
+        "true positive rate",
+        "Each class against all others. The dashed line is what chance gives.",
+        roc_kind=True,
+    )
     if not lines:
         return figure
     columns = {name: [*figure.columns[name], *values] for name, values in lines.items()}
@@ -344,9 +354,13 @@ def confidence_figure(pairs: LabelPairs) -> Figure:
         columns["count"] += np.histogram(part, edges)[0].tolist()
         columns["series"] += [name] * (len(edges) - 1)
     return Figure(
-        "confidence", "histogram", "Confidence, right and wrong", columns, {"x": "confidence", "y": "rows"},
+        "confidence",
+        "histogram",
+        "Confidence, right and wrong",
+        columns,
+        {"x": "confidence", "y": "rows"},
         "A model that knows what it does not know is wrong only where it is unsure.",
-    )  # fmt: skip
+    )
 
 
 def class_metrics(state: State) -> Mapping[str, Metric]:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.rankings import RankedPairs
+from steelyard.core.block import Block
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, UNITS, WeightPlan
 from steelyard.core.state import State
-from steelyard.core.statistic import SharedCache
+from steelyard.core.statistic import SharedCache, Statistic
 from steelyard.core.units import Units
 from steelyard.core.weights import Role
 from steelyard.tasks.rankings.graded import DiscountedGain
@@ -41,7 +42,7 @@ def cmc(pairs: RankedPairs, state: State) -> Figure:
     shown = {k: Hit(k=k) for k in range(1, longest + 1)}
     cache = SharedCache()
     needs = dict.fromkeys(need for metric in shown.values() for need in (metric.value(), metric.query_count()))
-    blocks = {need: need.measure(pairs, cache) for need in needs}
+    blocks: dict[Statistic, Block] = {need: need.measure(pairs, cache) for need in needs}
     measured = State(state.units, pairs.metadata, blocks)
     point, drawn = measured.totals(POINT), measured.totals(WeightPlan(Role.DRAWS, 0, 0, DRAWS))
     bands = np.nanquantile(np.stack([drawn.of(metric) for metric in shown.values()]), [0.025, 0.975], axis=1)
@@ -54,10 +55,13 @@ def cmc(pairs: RankedPairs, state: State) -> Figure:
     }
     drawn_as = "clusters" if state.units.cluster is not None else "queries"
     return Figure(
-        "cmc", "curves", "Cumulative match characteristic", columns,
+        "cmc",
+        "curves",
+        "Cumulative match characteristic",
+        columns,
         {"x": "rank k", "y": "share of queries with a match among the first k"},
         f"hit@k by k. The band holds 95 % of the values of resampled {drawn_as}.",
-    )  # fmt: skip
+    )
 
 
 def depth(pairs: RankedPairs) -> Figure:
@@ -81,10 +85,13 @@ def depth(pairs: RankedPairs) -> Figure:
         "y": [float(totals.of(metric)[0]) for *_, metric in shown],
     }
     return Figure(
-        "depth", "curves", "Scores by depth", columns,
+        "depth",
+        "curves",
+        "Scores by depth",
+        columns,
         {"x": "first k documents", "y": "mean over queries", "ticks": depths, "points": True},
         "What a reader has who looks at the first k. The axis of k is logarithmic.",
-    )  # fmt: skip
+    )
 
 
 def queries(state: State, metric: Metric) -> Figure:
@@ -95,9 +102,13 @@ def queries(state: State, metric: Metric) -> Figure:
     names = [str(u) for u in state.units.ids[order].tolist()]
     if len(order) <= MOST_BARS:
         return Figure(
-            "queries", "bars", f"{metric.label}, query by query", {"name": names, "value": values[order]},
-            {"x": metric.label}, "The worst first.",
-        )  # fmt: skip
+            "queries",
+            "bars",
+            f"{metric.label}, query by query",
+            {"name": names, "value": values[order]},
+            {"x": metric.label},
+            "The worst first.",
+        )
     places = np.unique(np.linspace(0, len(order) - 1, min(MOST_QUERIES, len(order))).round().astype(int))
     return Figure(
         "queries",
