@@ -639,8 +639,8 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight")
     if policy.missing == "worst" and pairs.coverage.missing:
         raise InvalidSpec(
-            f"{count_text(pairs.coverage.missing, 'image', 'have')} no prediction, and missing='worst' is not supported: a "
-            "score has no worst value",
+            f"{count_text(pairs.coverage.missing, 'image', 'have')} no prediction; missing='worst' is not supported, "
+            "since a score has no worst value",
             where=prediction.source,
             remedy="Add the missing maps, or use missing='skip'.",
         )
