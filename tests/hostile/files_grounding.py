@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 from hostile.rows import Row, row
@@ -43,6 +44,13 @@ def log(name: str, line: Any, *says: str, **more: Any) -> Row:
     return row(f"log, {name}", "evaluate grounding log.jsonl log.jsonl", *says, files={"log.jsonl": text}, **more)
 
 
+def references(name: str, data: bytes, *says: str) -> Row:
+    """RefCOCO's references beside instances without any."""
+    files = {"refs(unc).p": data, "instances.json": '{"images": [], "annotations": []}', "pred.csv": PRED}
+    return row(f"references, {name}", "evaluate grounding 'refs(unc).p' pred.csv", *says, files=files)
+
+
+REFERENCE = {"ann_id": 1, "image_id": 1, "sentences": [{"sent_id": 1, "sent": "cup"}]}
 ROWS = [
     log("samples of another task", {"doc_id": 0, "resps": [["x"]], "exact": 1}, "log.jsonl", "refcoco_grounding"),
     log("no true box", {"doc_id": 0, "resps": [["x"]], "refcoco_grounding_IoU": {}}, "line 1", "'bbox'"),
@@ -116,4 +124,66 @@ ROWS = [
         "image_id",
     ),
     results("a sentence twice", [{"image_id": 1, "sentence_id": 0, "boxes": []}] * 2, "entry 1", "sentence 0"),
+    results("a number", [5], "row 0", "object"),
+    results("an id that is a list", [{"image_id": [1], "bbox": [1, 1, 5, 5]}], "record 0", "image_id"),
+    results("a mask of a text", [{"image_id": 1, "segmentation": "abc", "score": 1}], "'mask'"),
+    results("points of a sentence", [{"image_id": 1, "sentence_id": 0, "boxes": [[1, 2]]}], "entry 0", "phrase"),
+    data_set("an annotation that is a number", {**MDETR, "annotations": [5]}, "annotations", "object"),
+    data_set("an id that is a list", {**MDETR, "images": [{"id": [1], "caption": "cup"}]}, "image 0", "'id'"),
+    data_set(
+        "a width of letters", {**MDETR, "images": [{"id": 1, "caption": "cup", "width": "x", "height": 5}]}, "'width'"
+    ),
+    data_set(
+        "a flag of letters",
+        {**SACO, "images": [{"id": 1, "is_instance_exhaustive": "maybe", "width": 5, "height": 5}]},
+        "is_instance_exhaustive",
+        "maybe",
+    ),
+    option("annotators of a table", "-O annotators=truth.csv", "truth.csv"),
+    option("a file of sizes that is not there", "-O sizes=none.csv", "none.csv"),
+    option("sizes without a width", "-O sizes=pred.csv", "pred.csv", "'width'"),
+    option("a split without a column", "-O split=val", "'split'"),
+    option("a metric of points", "-m pointing", "boxes", "centre"),
+    option("a score without scores", "-m exact_set(score=0.7)", "scores"),
+    option("rules of gRefCOCO and an IoU", "-m exact_set(like=grec,iou=0.7)", "like=grec"),
+    option("a type without a column", "-m recall(type=people)", "'type'"),
+    option("a threshold between two", "-m cgf1(iou=0.52)", "0.52"),
+    table(
+        "one empty score",
+        "image,expression,x,y,w,h,score\na,cup,1,1,5,5,0.5\na,fork,1,1,5,5,\n",
+        "line 3",
+        "'score'",
+        side="pred.csv",
+    ),
+    table(
+        "points for a metric of boxes",
+        "image,expression,px,py\na,cup,1,1\n",
+        "points",
+        side="pred.csv",
+        options="-m acc",
+    ),
+    log(
+        "a width of letters",
+        {
+            "doc_id": 0,
+            "resps": [["x"]],
+            "doc": {"image_width": "a", "image_height": 3},
+            "refcoco_IoU": {"bbox": [0, 0, 1, 1]},
+        },
+        "line 1",
+        "image_width",
+    ),
+    references("a pickle of a dict", pickle.dumps({"a": 1}), "'refs'", "array"),
+    references("a pickle of numbers", pickle.dumps([5]), "ref 0", "ann_id"),
+    references("a pickle that names a function", pickle.dumps(print), "not loaded"),
+    references("a pickle that is cut off", pickle.dumps([1, 2, 3])[:-4], "not a valid pickle"),
+    references("an empty pickle", b"", "refs(unc).p"),
+    references("lists within lists", b"(" * 100_000 + b"l" * 100_000 + b".", "ref 0"),
+    references("an annotation that is not there", pickle.dumps([REFERENCE]), "ref 0", "annotation 1"),
+    row(
+        "references, no instances",
+        "evaluate grounding 'refs(unc).p' pred.csv",
+        "instances.json",
+        files={"refs(unc).p": pickle.dumps([REFERENCE]), "pred.csv": PRED},
+    ),
 ]

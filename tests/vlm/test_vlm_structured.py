@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -335,6 +336,23 @@ PLACES = {
 def test_replies_of_one_place(kind: str, reply: str) -> None:
     answer = Kind(kind, boxes=BoxForm(width=100, height=50)).read(reply, "stop")
     assert (answer.outcome, answer.said) == PLACES[kind, reply]
+
+
+@pytest.mark.parametrize(
+    ("scale", "reply", "said"),
+    [
+        # By hand: an image of 100 by 50 in a square of 100, with 25 rows of padding above it or none.
+        ("square:centre:1000", "[100, 300, 300, 500]", "[[10,5,30,25]]"),
+        ("square:corner:100", "[10, 5, 30, 25]", "[[10,5,30,25]]"),
+    ],
+)
+def test_places_in_an_image_that_was_padded(scale: str, reply: str, said: str) -> None:
+    form = BoxForm(scale=scale, width=100, height=50)
+    assert Kind("box", boxes=form).read(reply, "stop").said == said
+    assert Kind("point", boxes=form).read(reply.rpartition(",")[0].rpartition(",")[0] + "]", "stop").said == "[[10,5]]"
+    (box,) = json.loads(Kind("boxes", boxes=form).read(f'[{{"box": {reply}, "label": "cup"}}]', "stop").said)
+    assert box["box"] == [10, 5, 20, 20]
+    assert Kind("point", boxes=replace(form, scale="square:centre:100")).read("[10, 20]", "stop").outcome == "outside"
 
 
 def test_places_are_scored_by_grounding(tmp_path: Path) -> None:

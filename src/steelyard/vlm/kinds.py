@@ -17,7 +17,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from steelyard.core.frozen import Frozen
 from steelyard.language.coordinates import read_reply
@@ -32,13 +32,30 @@ MOST = 1000  # boxes of one reply
 _SLACK = 1.0  # pixels that a corner may lie outside, by rounding
 
 
+class Placement(NamedTuple):
+    """How numbers become pixels: the size of a step across and down, and the padding left and above."""
+
+    x: float
+    y: float
+    left: float = 0.0
+    top: float = 0.0
+
+    def to_pixels(self, left: float, top: float, width: float, height: float) -> tuple[float, float, float, float]:
+        """The corner and the size of a box in pixels of the image."""
+        return left * self.x - self.left, top * self.y - self.top, width * self.x, height * self.y
+
+
+IN_PIXELS = Placement(1.0, 1.0)
+
+
 class BoxForm(Frozen):
     """How boxes are written: the order of a box's numbers, and their scale.
 
     A scale is `pixels` of the image, `shown` (pixels of the image as it was sent, at most `max_side` long), or the
-    number that stands for the whole width and height. Where a model's processor rounds both sides of what it is shown
-    to a multiple of some pixels, that is `multiple`. `labels` are the classes that may be named. `width`, `height` are
-    those of the image; 0 where they are not known yet.
+    number that stands for the whole width and height; `square:centre:1000` and `square:corner:1000` are those of an
+    image that was padded to a square, with the image in the middle or in the upper left corner. Where a model's
+    processor rounds both sides of what it is shown to a multiple of some pixels, that is `multiple`. `labels` are the
+    classes that may be named. `width`, `height` are those of the image; 0 where they are not known yet.
     """
 
     order: str = "xyxy"
@@ -53,37 +70,42 @@ class BoxForm(Frozen):
     def read(self, text: str) -> tuple[str, str]:
         """The outcome of a reply, and the boxes in one spelling where it is `ok`."""
         try:
-            return self._boxes(read_json(text), self.order, self._factors())
+            return self._boxes(read_json(text), self.order, self._placement())
         except ValueError:
             return "bad_json", ""
 
     def truth(self, cell: str) -> str | None:
         """True boxes in one spelling: in pixels, in the target's order; None where they are none."""
         try:
-            outcome, boxes = self._boxes(read_json(cell), self.target_order, (1.0, 1.0))
+            outcome, boxes = self._boxes(read_json(cell), self.target_order, IN_PIXELS)
         except ValueError:
             return None
         return boxes if outcome == "ok" else None
 
-    def _factors(self) -> tuple[float, float]:
-        """What a number of a reply is in pixels, across and down."""
+    def _placement(self) -> Placement:
+        """How numbers of a reply become pixels, across and down."""
         if self.scale == "pixels" or not self.width:
-            return 1.0, 1.0
+            return IN_PIXELS
         if self.scale == "shown":
             shown = shown_size(self.width, self.height, self.max_side, self.multiple)
-            return self.width / shown[0], self.height / shown[1]
-        return self.width / float(self.scale), self.height / float(self.scale)
+            return Placement(self.width / shown[0], self.height / shown[1])
+        square, _, number = self.scale.rpartition(":")
+        if not square:
+            return Placement(self.width / float(number), self.height / float(number))
+        side = max(self.width, self.height)
+        padding = (side - self.width, side - self.height) if square == "square:centre" else (0, 0)
+        return Placement(side / float(number), side / float(number), padding[0] / 2, padding[1] / 2)
 
     def read_places(self, text: str, numbers: int) -> tuple[str, str]:
         """Boxes (four numbers) or points (two) of a reply: the outcome, and a JSON list of them in pixels."""
-        return self._places(text, numbers, self.order, self._factors())
+        return self._places(text, numbers, self.order, self._placement())
 
     def true_boxes(self, cell: str) -> str | None:
         """True boxes as a JSON list of x1, y1, x2, y2, empty where nothing is there; None where they are none."""
-        outcome, boxes = self._places(cell, 4, self.target_order, (1.0, 1.0))
+        outcome, boxes = self._places(cell, 4, self.target_order, IN_PIXELS)
         return boxes if outcome == "ok" else None
 
-    def _places(self, text: str, numbers: int, order: str, factors: tuple[float, float]) -> tuple[str, str]:
+    def _places(self, text: str, numbers: int, order: str, placement: Placement) -> tuple[str, str]:
         reply = read_reply(text)
         if reply.outcome != "ok":
             return "no_answer", ""
@@ -98,25 +120,25 @@ class BoxForm(Frozen):
                 left, top, width, height = _left_top_size(list(place), order)
                 if width <= 0 or height <= 0:
                     return "degenerate", ""
-            left, top = left * factors[0], top * factors[1]
-            right, bottom = left + width * factors[0], top + height * factors[1]
+            left, top, width, height = placement.to_pixels(left, top, width, height)
+            right, bottom = left + width, top + height
             if self.width and (min(left, top) < -_SLACK or max(right - self.width, bottom - self.height) > _SLACK):
                 return "outside", ""
             places.append([left, top, right, bottom][:numbers])
         return "ok", canonical_json(places)
 
-    def _boxes(self, value: Any, order: str, factors: tuple[float, float]) -> tuple[str, str]:
+    def _boxes(self, value: Any, order: str, placement: Placement) -> tuple[str, str]:
         if not isinstance(value, list) or len(value) > MOST:
             return "schema", ""
         boxes = []
         for entry in value:
-            outcome, box = self._box(entry, order, factors)
+            outcome, box = self._box(entry, order, placement)
             if outcome != "ok":
                 return outcome, ""
             boxes.append(box)
         return "ok", canonical_json(boxes)
 
-    def _box(self, entry: Any, order: str, factors: tuple[float, float]) -> tuple[str, dict[str, Any]]:
+    def _box(self, entry: Any, order: str, placement: Placement) -> tuple[str, dict[str, Any]]:
         keys = [key for key in BOX_KEYS if isinstance(entry, dict) and key in entry]
         if len(keys) != 1 or not set(entry) <= {keys[0], "label", "score"}:
             return "schema", {}
@@ -129,7 +151,7 @@ class BoxForm(Frozen):
         if named is None:
             return "schema", {}
         left, top, width, height = _left_top_size([float(number) for number in numbers], order)
-        left, width, top, height = left * factors[0], width * factors[0], top * factors[1], height * factors[1]
+        left, top, width, height = placement.to_pixels(left, top, width, height)
         if width <= 0 or height <= 0:
             return "degenerate", {}
         right, bottom = left + width - self.width, top + height - self.height

@@ -126,8 +126,11 @@ def _box_form(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError])
         if value not in FORMATS:
             raise refuse(f"has the format '{str(value)[:40]}' of boxes", f"Known: {', '.join(FORMATS)}.")
     scale = str(spec.get("scale", "pixels"))
-    if scale not in SCALES and not (scale.isdecimal() and 0 < int(scale[:9]) < 10**6):
-        raise refuse(f"has the scale '{scale[:40]}'", f"Known: {', '.join(SCALES)}, or a number as 1 or 1000.")
+    square, _, number = scale.rpartition(":")
+    whole = number.isdecimal() and 0 < int(number[:9]) < 10**6
+    if scale not in SCALES and not (whole and square in ("", "square:centre", "square:corner")):
+        known = f"Known: {', '.join(SCALES)}, a number such as 1 or 1000, or square:centre:1000 and square:corner:1000."
+        raise refuse(f"has the scale '{scale[:40]}'", known)
     labels = spec.get("labels", [])
     if not isinstance(labels, list) or not all(isinstance(one, str) and one.strip() for one in labels):
         raise refuse("has labels that are not strings", "Write 'labels: [cup, plate]'.")

@@ -32,6 +32,14 @@ def required_id(entry: Any, key: str, where: str) -> str | int:
     return value
 
 
+def flag(entry: Row, key: str, missing: bool, where: str) -> bool:
+    """A flag of an entry: true, false, 1 or 0."""
+    value = entry.get(key, missing)
+    if value not in (0, 1):
+        raise InvalidValue(f"'{key}' is {str(value)[:60]}", where=where, remedy="Write 1 or 0.")
+    return bool(value)
+
+
 def box_row(value: Any, where: str) -> Row:
     """The columns of a box that is given as x, y, width, height."""
     numbers = isinstance(value, list | tuple) and len(value) == 4

@@ -14,7 +14,7 @@ from steelyard.core.errors import Unsupported
 from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
 from steelyard.io.excel import read_sheet
-from steelyard.io.json import read_json_lines
+from steelyard.io.json import expect, read_json_lines
 from steelyard.io.table import Table
 from steelyard.io.text import ending, open_bytes
 from steelyard.language.coordinates import read_reply
@@ -49,17 +49,19 @@ def _rows(table: Table) -> Iterator[tuple[Row, str]]:
         yield {name: column[number] for name, column in table.columns.items()}, table.place(number)
 
 
-def _sizes(entry: Row, width: str = "width", height: str = "height") -> Row:
+def _sizes(entry: Row, where: str, width: str = "width", height: str = "height") -> Row:
     """The size of the image, if the entry has it."""
-    size = {"width": entry.get(width), "height": entry.get(height)}
-    return {} if None in size.values() else size
+    keys = {"width": width, "height": height}
+    if any(entry.get(key) is None for key in keys.values()):
+        return {}
+    return {name: expect(entry[key], "a number", key, where) for name, key in keys.items()}
 
 
 def _qwen(table: Table) -> Iterator[Row]:
     """Qwen-VL's evaluation files: the text identifies the expression, boxes are corners."""
     for row, where in _rows(table):
         made = {"image": required(row, "image", where), "expression": str(required(row, "sent", where))}
-        yield made | corner_row(required(row, "bbox", where), where) | _sizes(row)
+        yield made | corner_row(required(row, "bbox", where), where) | _sizes(row, where)
 
 
 def _lmms_eval(table: Table, side: str) -> Iterator[Row]:
@@ -86,14 +88,16 @@ def _lmms_truth(row: Row, doc: Row, where: str) -> Row:
         if not isinstance(logged, dict):
             continue
         if name.startswith("refcoco_grounding_"):  # corners in pixels
-            return _words(logged.get("answer")) | _sizes(doc) | corner_row(required(logged, "bbox", where), where)
+            return (
+                _words(logged.get("answer")) | _sizes(doc, where) | corner_row(required(logged, "bbox", where), where)
+            )
         if name.startswith("groundingme_"):  # corners in pixels; nothing is there in the subtask Rejection
-            made = _words(logged.get("description")) | _sizes(doc)
+            made = _words(logged.get("description")) | _sizes(doc, where)
             made |= {key: str(logged[key]) for key in ("subtask_l1", "subtask_l2") if key in logged}
             rejection = logged.get("subtask_l1") == "Rejection"
             return made if rejection else made | corner_row(required(logged, "bbox", where), where)
         if name in ("refcoco_IoU", "refcoco_Center_ACC") or name.startswith("refcoco_ACC@"):  # corners from 0 to 1
-            size = _sizes(doc, "image_width", "image_height") or {"width": 1, "height": 1}
+            size = _sizes(doc, where, "image_width", "image_height") or {"width": 1, "height": 1}
             box = corner_row(required(logged, "bbox", where), where)
             box |= {key: box[key] * size["width"] for key in "xw"} | {key: box[key] * size["height"] for key in "yh"}
             return _words(logged.get("answer")) | size | box

@@ -47,7 +47,7 @@ from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, read_bytes
-from steelyard.tasks.grounding.entries import Row, box_row, corner_row, required, required_id, required_list
+from steelyard.tasks.grounding.entries import Row, box_row, corner_row, flag, required, required_id, required_list
 from steelyard.tasks.grounding.harnesses import log_rows
 from steelyard.tasks.grounding.sizes import with_sizes
 
@@ -169,7 +169,7 @@ def _saco(value: Any, source: str, who: int) -> Iterator[Row]:
     masks: dict[Any, list[Row]] = {}
     for number, annotation in enumerate(required_list(value, "annotations", source)):
         where = f"{source}, annotation {number}"
-        own: Row = {"crowd": bool(annotation.get("iscrowd", 0))}
+        own: Row = {"crowd": flag(annotation, "iscrowd", False, where)}
         own |= (
             {"mask": annotation["segmentation"]}
             if annotation.get("segmentation")
@@ -185,7 +185,7 @@ def _saco(value: Any, source: str, who: int) -> Iterator[Row]:
             "expression": name,
             "text": str(image.get("text_input", "")),
             "annotator": who,
-            "exhaustive": bool(image.get("is_instance_exhaustive", True)),
+            "exhaustive": flag(image, "is_instance_exhaustive", True, where),
         }
         row |= {key: image[key] for key in ("width", "height") if key in image}
         none = {"crowd": False} | ({"mask": _no_pixels(image, where)} if masked else {})
@@ -264,24 +264,29 @@ def _class_in_image(annotation: Row) -> tuple[str, str]:
     return str(annotation.get("image_id")), str(annotation.get("category_id"))
 
 
+class _NotPlain(Exception):
+    """A pickle names a class or a function."""
+
+
 class _PlainUnpickler(pickle.Unpickler):
     """Reads lists, dicts, texts and numbers; everything else is refused, so that nothing is run."""
 
     def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(f"{module}.{name}")
+        raise _NotPlain(f"{module}.{name}")
 
 
 def _unpickle(data: bytes, source: str) -> Any:
     try:
         return _PlainUnpickler(io.BytesIO(data), encoding="utf-8").load()
-    except pickle.UnpicklingError as error:
+    except _NotPlain as error:
         raise Unsupported(
             f"the pickle holds more than lists, dicts, texts and numbers ({str(error)[:60]}); it is not loaded",
             where=source,
             remedy="Write it as JSON with the tool that made it.",
         ) from None
     except Exception as error:  # a damaged pickle may raise anything
-        raise InvalidFile(f"not a pickle: {str(error)[:60]}", where=source, remedy="Copy the file again.") from None
+        words = str(error)[:60] or type(error).__name__
+        raise InvalidFile(f"not a valid pickle: {words}", where=source, remedy="Copy the file again.") from None
 
 
 def _flickr(path: Path) -> Iterator[Row]:
