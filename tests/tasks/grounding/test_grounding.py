@@ -397,7 +397,7 @@ def test_checks_of_replies() -> None:
 
 
 def explained(truth: Side, replied: Side, *tools: str) -> dict[str, sy.Explanation]:
-    report = sy.evaluate("grounding", truth, replied, ["acc@0.5"], explain=list(tools), confidence=None)
+    report = sy.evaluate("grounding", truth, replied, ["answered"], explain=list(tools), confidence=None)
     return {explanation.tool: explanation for explanation in report.explanations}
 
 
@@ -424,6 +424,42 @@ def test_replies_as_harnesses_read_them() -> None:
     }
     ours = sy.evaluate("grounding", truth, said, ["acc@0.5", "mean_iou", "centre"], confidence=None)
     assert tools["lmms-eval"].ours == {name: ours[name].value for name in ("acc@0.5", "mean_iou", "centre")}
+
+
+def one_row(row: dict[str, Any], there: bool = True) -> tuple[Side, Side]:
+    """An expression with its reply; where nothing is there, without the true box."""
+    box = extents(row["truth"]) if there else NOWHERE
+    truth = side([("a", "x", *box, row["width"], row["height"])], *BOXED, "width", "height")
+    return truth, {"image": ["a"], "expression": ["x"], "reply": [row["reply"]]}
+
+
+def overlap(first: list[float], second: list[float]) -> float:
+    """IoU of two boxes with an area, by its definition; 0 where the first has none."""
+    width, height = (max(0.0, min(first[i + 2], second[i + 2]) - max(first[i], second[i])) for i in (0, 1))
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
+    return width * height / (sum(areas) - width * height)
+
+
+@pytest.mark.parametrize("row", GOLDENS["replies"]["rows"], ids=[r["meant"] for r in GOLDENS["replies"]["rows"]])
+def test_replies_as_other_tasks_of_lmms_eval_read_them(row: dict[str, Any]) -> None:
+    """GroundingMe keeps the best of four readings, and takes garbage for a rejection; refcoco_bbox_rec reads 0 to 1."""
+    expected = row["lmms-eval groundingme"]
+    theirs = explained(*one_row(row), "groundingme")["groundingme"].theirs
+    assert theirs["mean_iou"] == pytest.approx(max(overlap(box, row["truth"]) for box in expected["tried"]), abs=1e-12)
+    rejected = explained(*one_row(row, there=False), "groundingme")["groundingme"]
+    assert rejected.theirs["acc@0.5"] == expected["rejection right"]
+    assert rejected.ours["acc@0.5"] == 0  # no reply of these says that nothing is there
+    read = row["lmms-eval refcoco_bbox_rec"]["read"]
+    pixels = [number * row[name] for number, name in zip(read, ("width", "height") * 2, strict=True)]
+    theirs = explained(*one_row(row), "lmms-eval-rec")["lmms-eval-rec"].theirs
+    assert theirs["mean_iou"] == pytest.approx(overlap(pixels, row["truth"]), abs=1e-12)
+
+
+def test_rejections_and_several_objects_are_not_for_every_tool() -> None:
+    nothing, said = one_row({"reply": "null", "truth": [], "width": 640, "height": 480}, there=False)
+    assert explained(nothing, said, "groundingme")["groundingme"].ours == {"acc@0.5": 1, "mean_iou": 1}
+    with refuses("E-conflict"):
+        explained(nothing, said, "lmms-eval")
 
 
 def test_choosing_the_space_by_the_truth_pays() -> None:

@@ -1,7 +1,8 @@
 """Why other tools print other numbers for the same replies: how they read them, and what they compare by.
 
-lmms-eval (`refcoco_grounding`) and VLMEvalKit (`RefCOCO`) choose the coordinate space reply by reply: the first by what
-fits the truth better, the second by the largest number. MDETR and TransVG compare boxes by other rules.
+lmms-eval (`refcoco_grounding`, `groundingme`) and VLMEvalKit (`RefCOCO`) choose the coordinate space reply by reply:
+the first by what fits the truth better, the second by the largest number. lmms-eval's `refcoco_bbox_rec` takes all
+numbers for 0-1. MDETR and TransVG compare boxes by other rules.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from steelyard.tasks.grounding.sums import CentreSum, chosen, require_one
 from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 
 BOTH, GUESSED = "the better of pixels and 0-1000", "guessed from the largest number"
+ANY_SPACE, UNIT = "the best of pixels, 0-1 or 0-999, and the images that MiMo and Qwen see", "0-1"
 JSON_ELSE, FIRST_FOUR = "JSON, else four numbers in a row", "the first four numbers"
+FIRST_LIST, LAST_FOUR = "the first list of four numbers", "bbox_2d of JSON, else the last four numbers in a row"
 AS_WRITTEN, SORTED = "compared as written", "sorted and cut to the image"
 BEST, ZEROS = "the box that fits the truth best", "the box [0, 0, 0, 0]"
 GIOU, CUT = "generalised IoU in single precision", "IoU of boxes cut to the image, single precision"
@@ -42,6 +45,7 @@ class GroundingConventions(Frozen):
     boxes: str = field(default="wrong", metadata={"title": "reversed, empty and outside boxes"})
     several: str = field(default="the best-scored or first box", metadata={"title": "several boxes"})
     silent: str = field(default="wrong", metadata={"title": "no answer"})
+    rejection: str = field(default="an answer that says so", metadata={"title": "right where nothing is there"})
     compared: str = field(default="IoU", metadata={"title": "how boxes are compared"})
 
 
@@ -62,6 +66,31 @@ TOOLS = {
             },
             ("acc@0.5", "mean_iou", "centre"),
             ("It prints IoU, ACC@0.5 and Center_ACC.",),
+        ),
+        Tool(
+            "lmms-eval-rec",
+            "75571cf, refcoco_bbox_rec",
+            GroundingConventions(reading=FIRST_LIST, space=UNIT, boxes=AS_WRITTEN, silent=ZEROS),
+            {
+                "reading": "Only four numbers in brackets are read.",
+                "space": "The prompt asks for 0-1, and numbers in another space are not converted: they score 0.",
+                "boxes": "A box with reversed corners or no area still has a centre.",
+                "silent": "Its centre is a hit where the true box begins in the corner of the image.",
+            },
+            ("acc@0.5", "mean_iou", "centre"),
+        ),
+        Tool(
+            "groundingme",
+            "lmms-eval 75571cf, groundingme",
+            GroundingConventions(reading=LAST_FOUR, space=ANY_SPACE, boxes=AS_WRITTEN, rejection=ZEROS),
+            {
+                "reading": "Four numbers anywhere in a text are a box.",
+                "space": "Each box is scored in four spaces, and the one with the highest IoU is kept.",
+                "boxes": "The corners may lie outside the image.",
+                "rejection": "A reply that cannot be read is that box too, and counts as a right rejection.",
+            },
+            ("acc@0.5", "mean_iou"),
+            ("It prints IoU, ACC@0.5 and MACC. Expressions that name nothing are counted, as by our exact_set.",),
         ),
         Tool(
             "vlmevalkit",
@@ -98,7 +127,8 @@ TOOLS = {
 def explain(pairs: GroundingPairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
     """The numbers of other tools on these replies, and what each of their settings does."""
     named, cache = find_tools(tools, TOOLS), SharedCache()
-    require_one(pairs)
+    if set(named) - {"groundingme"} or (pairs.targets > 1).any():
+        require_one(pairs)
     reads = next((name for name, tool in named.items() if tool.conventions.reading != OURS.reading), None)
     if reads and "reply" not in pairs.prediction:
         raise MissingColumn(
@@ -112,10 +142,12 @@ def explain(pairs: GroundingPairs, tools: Iterable[str]) -> tuple[Explanation, .
 def values(pairs: GroundingPairs, cache: SharedCache, way: GroundingConventions) -> dict[str, float]:
     """Accuracy, mean IoU and centre accuracy as a tool has them."""
     weight = np.ones(len(pairs.owner)) if pairs.weight is None else pairs.weight[pairs.owner]
-    if (way.reading, way.space, way.boxes, way.silent) == (OURS.reading, OURS.space, OURS.boxes, OURS.silent):
+    same = ("reading", "space", "boxes", "silent", "rejection")
+    if all(getattr(way, name) == getattr(OURS, name) for name in same):
         rule, several = COMPARED.get(way.compared, Rule()), "best" if way.several == BEST else "first"
         iou = chosen(pairs, cache, rule, several)[1]  # type: ignore[arg-type]
         centre = CentreSum(several).of_expressions(pairs, cache)  # type: ignore[arg-type]
+        iou = np.where((pairs.targets == 0) & pairs.answered & (pairs.replies == 0), 1.0, iou)
     else:
         iou, centre = _reread(pairs, way, cache)
     mean = partial(np.average, weights=weight)
@@ -128,7 +160,9 @@ def values(pairs: GroundingPairs, cache: SharedCache, way: GroundingConventions)
 
 def _reread(pairs: GroundingPairs, way: GroundingConventions, cache: SharedCache) -> tuple[Array, Array]:
     """IoU and whether the centre is a hit, of each expression, from replies that are read again."""
-    true, size = pairs.true.box[pairs.true.begin[pairs.truth_row]], pairs.size[pairs.truth_row]
+    size, there = pairs.size[pairs.truth_row], pairs.targets > 0
+    true = np.zeros((len(there), 4))
+    true[there] = pairs.true.box[pairs.true.begin[pairs.truth_row[there]]]
     numbers, owner = cache.once(("raw boxes", way.reading), lambda: _raw_boxes(pairs, way.reading))
     boxes, owner, rank = _in_pixels(pairs, numbers, owner, size, way)
     if way.boxes == SORTED:
@@ -150,6 +184,10 @@ def _reread(pairs: GroundingPairs, way: GroundingConventions, cache: SharedCache
     taken = np.zeros((len(true), 4)) if way.silent == ZEROS else np.full((len(true), 4), np.nan)
     iou = np.zeros(len(true))
     taken[owner[best]], iou[owner[best]] = boxes[best], value[best]
+    quiet = pairs.answered & (pairs.replies == 0)
+    if way.rejection == ZEROS:
+        quiet = np.bincount(owner[(boxes != 0).any(axis=1)], minlength=len(true)) == 0
+    iou = np.where(there, iou, quiet * 1.0)
     middle = (taken[:, :2] + taken[:, 2:]) / 2
     centre = np.asarray((true[:, :2] <= middle).all(axis=1) & (middle <= true[:, 2:]).all(axis=1))
     if way.boxes != AS_WRITTEN:
@@ -178,6 +216,15 @@ def _in_pixels(
     """
     sizes = size[owner]
     rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    if way.space == UNIT:
+        return to_pixels(numbers, "1", sizes), owner, rank
+    if way.space == ANY_SPACE:
+        unit = (numbers <= 1).all(axis=1, keepdims=True)
+        spaces = [numbers, np.where(unit, to_pixels(numbers, "1", sizes), to_pixels(numbers, "999", sizes))]
+        for least, most in ((8, 4096), (4, 16384)):  # MiMo's and Qwen's
+            spaces.append(to_pixels(numbers, "shown", sizes, resized(sizes, least, most)))
+        every = np.stack(spaces, axis=1).reshape(-1, 4)
+        return every, np.repeat(owner, len(spaces)), np.repeat(rank, len(spaces))
     if way.space == BOTH:
         both = np.stack([numbers, to_pixels(numbers, "1000", sizes)], axis=1).reshape(-1, 4)
         return both, np.repeat(owner, 2), np.repeat(rank, 2)
@@ -198,6 +245,8 @@ _NUMBER = r"-?\d+(?:\.\d+)?"
 _IN_A_ROW = re.compile(r"\s*[,\s]\s*".join([f"({_NUMBER})"] * 4))
 _ANY = r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?"
 _BRACKETED = re.compile(r"\[\s*" + r"(?:\s*,\s*|\s+)".join([f"({_ANY})"] * 4) + r"\s*\]")
+_COMMAS = re.compile(r"\[\s*" + r",\s*".join([f"({_NUMBER})"] * 4) + r"\s*\]")
+_IN_A_ROW_LOOSE = re.compile(r"[\s,]+".join([f"({_NUMBER})"] * 4))
 _KEYS = ("bbox_2d", "bbox", "box", "coordinates", "coord", "location", "position")
 DEEPEST = 50  # levels of JSON in which boxes are looked for
 
@@ -244,7 +293,43 @@ def _read_first_four(text: str) -> list[Any]:
     return [tuple(map(float, numbers))] if len(numbers) == 4 else []
 
 
+def _read_first_list(text: str) -> list[Any]:
+    """The box as lmms-eval's refcoco_bbox_rec reads it: the first four numbers in brackets."""
+    listed = _COMMAS.search(text[:LONGEST])
+    return [tuple(map(float, listed.groups()))] if listed else []
+
+
+def _read_last_four(text: str) -> list[Any]:
+    """The box as GroundingMe reads it: that of JSON, else the last four numbers in a row; none where it is null."""
+    text = text[:LONGEST]
+    first, last = text.find("{"), text.rfind("}")
+    if 0 <= first < last and '"bbox_2d"' in text[first:last]:
+        try:
+            box = json.loads(text[first : last + 1])["bbox_2d"]
+            if box is None:
+                return []
+            if isinstance(box, list) and len(box) == 4:
+                return [tuple(map(float, box))]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            pass
+    rows = _IN_A_ROW_LOOSE.findall(text)
+    return [tuple(map(float, rows[-1]))] if rows else []
+
+
+def resized(size: Array, least: int, most: int, step: int = 28) -> Array:
+    """The size of images as the processors of Qwen2.5-VL and MiMo resize them: sides in whole steps, and between `least`
+    and `most` squares with sides of a step.
+    """
+    whole = np.maximum(np.round(size / step), 1)
+    squares, area = whole.prod(axis=1, keepdims=True), size.prod(axis=1, keepdims=True) / step**2
+    smaller = np.maximum(np.floor(size / np.sqrt(area / most) / step), 1)
+    larger = np.maximum(np.ceil(size * np.sqrt(least / area) / step), 1)
+    return np.asarray(step * np.where(squares > most, smaller, np.where(squares < least, larger, whole)))
+
+
 _READERS: dict[str, Callable[[str], list[Any]]] = {
     JSON_ELSE: _read_json_else,
     FIRST_FOUR: _read_first_four,
+    FIRST_LIST: _read_first_list,
+    LAST_FOUR: _read_last_four,
 }
