@@ -220,6 +220,18 @@ def test_one_split_of_refcoco(tmp_path: Path) -> None:
         )
 
 
+def test_boxes_on_another_object_of_the_class(tmp_path: Path) -> None:
+    """By hand: no expression names the second cup, and a reply that marks it is not elsewhere."""
+    path = references(tmp_path, "refs(unc).p", "val", "val")
+    instances = json.loads((tmp_path / "instances.json").read_text())
+    instances["annotations"][1]["bbox"] = [300, 300, 50, 50]
+    (tmp_path / "instances.json").write_text(json.dumps(instances))
+    predicted = {"image": [0, 1], "expression": [0, 1], "reply": ["[300, 300, 350, 350]", "[300, 300, 350, 350]"]}
+    table = sy.evaluate("grounding", path, predicted, ["acc"], confidence=None).table("errors")
+    counts = dict(zip(table.rows, table.values[:, 0].tolist(), strict=True))
+    assert (counts["on another object"], counts["elsewhere"]) == (1, 1)
+
+
 def test_references_without_their_instances(tmp_path: Path) -> None:
     path = references(tmp_path, "refs(unc).p", "val")
     predicted = {"image": [0], "expression": [0], "reply": ["[100, 100, 200, 200]"]}

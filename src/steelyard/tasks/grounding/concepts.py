@@ -50,7 +50,7 @@ class ConceptSum(ExpressionSum):
             if true is None:
                 continue
             counts = [self._count(truth, predicted) for truth in true]
-            best = max(range(len(counts)), key=lambda i: (self._fit(counts[i]), -i))
+            best = max(range(len(counts)), key=lambda i: (self._fit(counts[i]), -i)) if len(counts) > 1 else 0
             sums[place] = self._columns(counts[best])
         return sums
 
@@ -65,6 +65,8 @@ class ConceptSum(ExpressionSum):
             iou = _native.mask_iou(d_mask.tolist(), mask.tolist(), crowd)
         else:
             iou = _native.boxes_iou(d_box, box, crowd)
+        if iou.size == 1:
+            return (iou[0, 0] >= THRESHOLDS).astype(float), 1, 1
         gain = iou if self.matching == "sum" else np.where(iou >= THRESHOLDS[0], min(iou.shape) + 1 + iou, 0.0)
         column = _native.assign_scipy(-gain)
         rows = np.flatnonzero(column >= 0)

@@ -40,6 +40,7 @@ from steelyard.core.task import Policy
 from steelyard.language.coordinates import ORDERS, Reply, check_space, read_reply, to_corners, to_pixels
 
 KEY = ("image", "expression")
+SAME_CLASS = "same_class_boxes"  # x, y, w, h of all objects of the class in the image, where the data set has them
 LARGEST = 1e7  # of a coordinate in pixels
 OUTSIDE = 1.0  # pixels by which a box of a reply may lie outside its image
 
@@ -292,12 +293,17 @@ def _describe(true: Objects, predicted: Objects, truth: Records) -> frozenset[st
 
 def _group_rows(records: Records) -> tuple[Array, Array]:
     """The rows by expression, and where those of each begin."""
-    _, (image,) = codes(records["image"])
-    texts, (text,) = codes(records["expression"])
-    code = image * max(len(texts), 1) + text
+    image, text = (_place_codes(records[name]) for name in KEY)
+    code = image * (int(text.max(initial=0)) + 1) + text
     order = np.argsort(code, kind="stable")
     heads = np.flatnonzero(np.diff(code[order], prepend=-1))
     return order, np.append(heads, len(order)).astype(np.int64)
+
+
+def _place_codes(column: Array) -> Array:
+    """A number for each value of a column, equal for equal values."""
+    texts = _native.factor_texts(column.tolist()) if column.dtype == object else None
+    return np.asarray(texts[0]) if texts is not None else codes(column)[1][0]
 
 
 def _sizes(records: Records, width: str, height: str) -> Array:

@@ -317,8 +317,9 @@ def _read_last_four(text: str) -> list[Any]:
 
 
 def resized(size: Array, least: int, most: int, step: int = 28) -> Array:
-    """The size of images as the processors of Qwen2.5-VL and MiMo resize them: sides in whole steps, and between `least`
-    and `most` squares with sides of a step.
+    """The size of images as the processors of Qwen2.5-VL and MiMo resize them.
+
+    Sides are in whole steps, and the area is that of `least` to `most` squares with sides of a step.
     """
     whole = np.maximum(np.round(size / step), 1)
     squares, area = whole.prod(axis=1, keepdims=True), size.prod(axis=1, keepdims=True) / step**2

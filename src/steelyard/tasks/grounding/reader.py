@@ -19,7 +19,6 @@ from __future__ import annotations
 import io
 import pickle
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
@@ -47,6 +46,7 @@ from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, read_bytes
+from steelyard.tasks.grounding.data import SAME_CLASS
 from steelyard.tasks.grounding.entries import Row, box_row, corner_row, flag, required, required_id, required_list
 from steelyard.tasks.grounding.harnesses import log_rows
 from steelyard.tasks.grounding.sizes import with_sizes
@@ -236,7 +236,13 @@ def _refer(references: Path, instances: Path) -> Iterator[Row]:
         for key in ("annotations", "images")
         for entries in [required_list(held, key, str(instances))]
     )
-    of_class = Counter(map(_class_in_image, objects.values()))
+    of_class: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for number, entry in enumerate(objects.values()):
+        box = box_row(
+            required(entry, "bbox", f"{instances}, annotations[{number}]"), f"{instances}, annotations[{number}]"
+        )
+        of_class.setdefault(_class_in_image(entry), []).append(tuple(box.values()))
+    same_class = {key: tuple(boxes) for key, boxes in of_class.items()}
     for number, reference in enumerate(expect(data, "an array", "refs", source)):
         where = f"{source}, ref {number}"
         named = required(reference, "ann_id", where)
@@ -253,7 +259,13 @@ def _refer(references: Path, instances: Path) -> Iterator[Row]:
                     where=where,
                     remedy="Use the file of this data set.",
                 )
-        row["same_class"] = sum(of_class[kind] for kind in {_class_in_image(objects[target]) for target in targets})
+        kinds = {_class_in_image(objects[target]) for target in targets}
+        row["same_class"] = sum(len(same_class[kind]) for kind in kinds)
+        row[SAME_CLASS] = (
+            tuple(box for kind in kinds for box in same_class[kind])
+            if len(kinds) > 1
+            else same_class.get(next(iter(kinds), ("", "")), ())
+        )
         own = [box_row(required(objects[target], "bbox", where), where) for target in targets] or [{}]
         for sentence in expect(required(reference, "sentences", where), "an array", "sentences", where):
             words = {"expression": required_id(sentence, "sent_id", where), "text": str(sentence.get("sent", ""))}

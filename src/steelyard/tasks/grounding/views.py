@@ -13,7 +13,7 @@ from steelyard.core.scene import BoxShape, PolygonShape, Role, Scene
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
-from steelyard.tasks.grounding.data import GroundingPairs
+from steelyard.tasks.grounding.data import SAME_CLASS, GroundingPairs
 from steelyard.tasks.grounding.explain import explain as explain
 from steelyard.tasks.grounding.overlap import Rule, overlaps
 from steelyard.tasks.grounding.pictures import (
@@ -85,26 +85,36 @@ def _accuracy_table(
 
 
 def _errors(pairs: GroundingPairs) -> Table:
-    """What is wrong with each box: loose, on an object that another expression of the image names, or elsewhere."""
+    """What is wrong with each box: loose, on another object of the image, or elsewhere.
+
+    Other objects are those that other expressions name and, where the data set lists them, those of the same class.
+    """
     predicted, iou = chosen(pairs, SharedCache(), Rule(), "first")
     single = pairs.targets == 1
     wrong = np.flatnonzero(single & (predicted >= 0) & (iou < 0.5))
     other = np.zeros(len(iou), dtype=bool)
+    same_class = pairs.truth.find(SAME_CLASS)
     _, image = np.unique(pairs.truth["image"][pairs.truth_row].astype(str), return_inverse=True)
     order = np.argsort(image, kind="stable")
     begin = np.searchsorted(image[order], np.arange(image.max(initial=-1) + 2))
     for place in wrong.tolist():
         beside = order[begin[image[place]] : begin[image[place] + 1]]
-        groups = pairs.truth_row[beside[beside != place]]
-        spans = [pairs.true.box[pairs.true.begin[g] : pairs.true.begin[g + 1]] for g in groups.tolist()]
+        own = pairs.truth_row[place]
+        spans = [
+            pairs.true.box[pairs.true.begin[g] : pairs.true.begin[g + 1]] for g in pairs.truth_row[beside].tolist()
+        ]
+        if same_class is not None:
+            listed = np.array(same_class[own], dtype=float).reshape(-1, 4)
+            spans.append(np.concatenate([listed[:, :2], listed[:, :2] + listed[:, 2:]], axis=1))
         boxes = np.concatenate([np.zeros((0, 4)), *spans])
+        boxes = boxes[(boxes != pairs.true.box[pairs.true.begin[own]]).any(axis=1)]
         box = np.broadcast_to(pairs.predicted.box[predicted[place]], boxes.shape)
         other[place] = (overlaps(box, boxes, np.full((len(boxes), 2), np.nan), Rule()) >= 0.5).any()
     loose = single & (predicted >= 0) & (iou < 0.5) & ~other & (iou >= LOOSE)
     kinds = {
         "right": single & (iou >= 0.5),
         f"loose box (IoU {LOOSE} to 0.5)": loose,
-        "on an object that another expression names": other,
+        "on another object" if same_class is not None else "on an object that another expression names": other,
         "elsewhere": single & (predicted >= 0) & (iou < LOOSE) & ~other,
         "no box": single & (predicted < 0),
     }
