@@ -108,16 +108,15 @@ def discrepancy(
 def permutation_p(x: Array, y: Array, value: float, kernel: Kernel, seed: int = 0) -> float:
     """How often sets of these sizes, mixed at random, are at least as far apart: a test that both are alike."""
     n, m = len(x), len(y)
-    rows = np.concatenate([x, y]).astype(np.float64)
     rng = np.random.RandomState(seed)
     inside = np.zeros((n + m, PERMUTATIONS))
     for column in range(PERMUTATIONS):
         inside[rng.permutation(n + m)[:n], column] = 1.0
     first, cross, total = np.zeros(PERMUTATIONS), np.zeros(PERMUTATIONS), 0.0
     for start in range(0, n + m, BLOCK):
-        a, mine = rows[start : start + BLOCK], inside[start : start + BLOCK]
+        a, mine = _both(x, y, start, start + BLOCK), inside[start : start + BLOCK]
         for begin in range(0, n + m, 4 * BLOCK):
-            block = kernel(a, rows[begin : begin + 4 * BLOCK])
+            block = kernel(a, _both(x, y, begin, begin + 4 * BLOCK))
             if begin <= start < begin + 4 * BLOCK:
                 here = np.arange(len(a))
                 block[here, here + start - begin] = 0.0
@@ -129,6 +128,12 @@ def permutation_p(x: Array, y: Array, value: float, kernel: Kernel, seed: int = 
     second = total - first - 2 * cross
     mixed = first / (n * (n - 1)) + second / (m * (m - 1)) - 2 * cross / (n * m)
     return float((1 + np.count_nonzero(mixed >= value - 1e-12 * abs(value))) / (1 + PERMUTATIONS))
+
+
+def _both(x: Array, y: Array, start: int, stop: int) -> Floats:
+    """Some rows of both sets, one behind the other, in double precision."""
+    n = len(x)
+    return np.concatenate([x[start:stop], y[max(start - n, 0) : max(stop - n, 0)]]).astype(np.float64)
 
 
 def null_spread(x: Array, y: Array, kernel: Kernel) -> float:

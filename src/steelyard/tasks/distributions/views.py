@@ -20,6 +20,7 @@ from steelyard.tasks.distributions.moments import Moments, frechet
 from steelyard.tasks.distributions.neighbours import exact_squares
 from steelyard.tasks.distributions.readers import Frechet, Neighbours, fid_by_size
 
+BLOCK = 512
 AXES = 12  # principal axes that are shown
 BINS = 30
 WORST = 10
@@ -132,24 +133,37 @@ def _nearest(a: Array, b: Array, *, same: bool) -> tuple[Floats, Array]:
     distance, place = np.zeros(len(a)), np.zeros(len(a), dtype=np.int64)
     if not len(a) or not len(b):
         return distance, place
-    square = np.einsum("ij,ij->i", b, b, dtype=np.float64)
-    for start in range(0, len(a), 512):
-        part = a[start : start + 512].astype(np.float64)
-        block = square - 2 * (part @ b.T.astype(np.float64))
-        if same:
-            block[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
-        place[start : start + 512] = np.argmin(block, axis=1)
+    least = np.full(len(a), np.inf)
+    for begin in range(0, len(b), 4 * BLOCK):
+        others = b[begin : begin + 4 * BLOCK].astype(np.float64)
+        square = np.einsum("ij,ij->i", others, others)
+        for start in range(0, len(a), BLOCK):
+            rows = np.arange(start, min(start + BLOCK, len(a)))
+            block = square - 2 * (a[rows].astype(np.float64) @ others.T)
+            if same:
+                own = rows[(rows >= begin) & (rows < begin + len(others))]
+                block[own - start, own - begin] = np.inf
+            nearest = np.argmin(block, axis=1)
+            found = block[rows - start, nearest]
+            nearer = found < least[rows]
+            place[rows[nearer]] = begin + nearest[nearer]
+            least[rows[nearer]] = found[nearer]
     distance[:] = np.sqrt(exact_squares(a, b, np.arange(len(a)), place))
     return distance, place
 
 
 def nearest_distances(sets: FeatureSets) -> Figure:
-    """Histograms of the distance to the nearest real vector, of generated and of real ones."""
+    """Histograms of the distance to the nearest other vector."""
     real, generated = (rows[:MOST] for rows in sets.rows)
-    distances = [_nearest(generated, real, same=False)[0], _nearest(real, real, same=True)[0]]
+    distances = [
+        _nearest(generated, real, same=False)[0],
+        _nearest(generated, generated, same=True)[0],
+        _nearest(real, real, same=True)[0],
+    ]
     edges = np.linspace(*wide_range(np.concatenate([*distances, [0.0]])), BINS + 1)
     columns: dict[str, Any] = {"low": [], "high": [], "count": [], "series": []}
-    for name, values in zip(("generated to real", "real to real"), distances, strict=True):
+    names = ("generated to real", "generated to generated", "real to real")
+    for name, values in zip(names, distances, strict=True):
         columns["low"] += edges[:-1].tolist()
         columns["high"] += edges[1:].tolist()
         columns["count"] += np.histogram(values, edges)[0].tolist()
@@ -157,11 +171,11 @@ def nearest_distances(sets: FeatureSets) -> Figure:
     return Figure(
         "nearest",
         "histogram",
-        "Distance to the nearest real vector",
+        "Distance to the nearest vector",
         columns,
         {"x": "distance", "y": "vectors"},
-        "Copies of real images stand at 0. Generated vectors further out than real ones are from each other look unlike"
-        " any real image.",
+        "Copies of real images, and images that the generator repeats, are at 0. Generated vectors further from the "
+        "real ones than these are from each other look unlike any real image.",
     )
 
 
