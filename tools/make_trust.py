@@ -46,7 +46,9 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
      ("goldens of pytorch-fid, clean-fid, torch-fidelity, torchmetrics, prdc, vendi-score, CMMD",)),
     ("images", ("test_images.py",),
      ("goldens of scikit-image, BasicSR, torchmetrics, piq, pytorch-msssim, TensorFlow, sewar",)),
-    ("grounding", ("test_grounding.py", "test_grounding_files.py"), ("goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",)),
+    ("grounding", ("test_grounding.py", "test_grounding_files.py"), (
+        "goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",
+    )),
     ("depth", ("test_depth.py",),
      ("goldens of ZoeDepth d87f17b2, Marigold b1dffaaa, Depth-Anything-V2 a561b849, Depth Pro 9efe5c1d, KITTI's kit",)),
     ("normals", ("test_normals.py",), ("goldens of Marigold b1dffaaa",)),
