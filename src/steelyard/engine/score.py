@@ -162,6 +162,8 @@ def _intervals(
         parts = parts_of(metric, point, drawn, leave_one_out, sample)
         if metric.total:
             estimate = NOTHING
+        elif math.isinf(value):
+            estimate = Estimate(undefined_reason="the value is infinite")
         elif metric.small_sample == "t" and sample.units < FEW_UNITS and left is not None:
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
         elif metric.resampling == "linear" and left is not None:
@@ -182,7 +184,8 @@ def _intervals(
             estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing, classes)
         else:
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
-        estimate = _of_open_range(estimate, metric.range, value, left, state.units, sample, request.confidence)
+        if math.isfinite(value):
+            estimate = _of_open_range(estimate, metric.range, value, left, state.units, sample, request.confidence)
         intervals.append((estimate, draws if request.save_draws or request.save_influences else None))
     return intervals
 

@@ -235,7 +235,9 @@ def _folder(path: str, endings: Sequence[str], suffix: str) -> tuple[list[str], 
     if not ids:
         lossy = next((file for file in every if file.lower().endswith(_LOSSY)), "")
         if lossy:
-            raise UnknownFormat("JPEG changes labels", where=start + lossy, remedy="Write PNG.")
+            fields = ".pfm" in endings
+            what, remedy = ("values", "Write PNG of 16 bits or .npy.") if fields else ("labels", "Write PNG.")
+            raise UnknownFormat(f"JPEG changes {what}", where=start + lossy, remedy=remedy)
         what = f"no file ends in {', '.join(suffix + e for e in endings)}"
         raise EmptyInput(what, where=path, remedy="Is it the right folder?")
     if len(set(ids)) < len(ids):

@@ -58,9 +58,9 @@ def test_kitti_2015_edges() -> None:
     ties, edges = DISPARITY["ties"], DISPARITY["kitti2015_edges"]
     truth, predicted = numbers(ties["gt"])[:, :4], numbers(ties["pred"])[:, :4]
     nothing = np.full_like(truth, np.nan)
-    result = disparity([nothing], [predicted], ["d1"], preset="kitti2015")
     assert edges["no truth"]["pixels_all"] == 0
-    assert math.isnan(result["d1"])
+    with refuses("E-empty-input", "no valid pixel"):
+        disparity([nothing], [predicted], ["d1"], preset="kitti2015")
     result = disparity([truth], [nothing], ["d1", "density"], preset="kitti2015")
     close(result["d1"], edges["no estimate"]["errors_all"] / edges["no estimate"]["pixels_all"])
     close(result["density"], edges["no estimate"]["density"])
@@ -100,7 +100,10 @@ def test_middlebury(name: str, threshold: float, half: bool, masked: bool, optio
     if name == "no estimate":
         predicted = np.full_like(predicted, np.inf)
     if name == "no truth":
-        truth = np.full_like(truth, np.inf)
+        assert math.isnan(float(expected["avgerr"]))
+        with refuses("E-empty-input", "no valid pixel"):
+            disparity([np.full_like(truth, np.inf)], [predicted], ["epe"], preset="middlebury", **options)
+        return
     masks = {"mask": [numbers(golden["mask"])]} if masked else None
     bad = f"bad@{threshold:g}"
     result = disparity([truth], [predicted], [bad, "epe", "density"], masks, preset="middlebury", **options)
@@ -294,3 +297,24 @@ def test_what_raft_stereo_prints() -> None:
     assert list(kitti.theirs) == ["d1"]
     with refuses("E-unknown-name", "ptlflow"):
         sy.evaluate("disparity", *sides, confidence=None, explain=["ptlflow"])
+
+
+def test_an_infinite_error_has_no_interval() -> None:
+    """With holes=skip, an image without any estimate has an infinite error, as in ETH3D."""
+    truth, predicted = np.full((4, 3, 9), 2.0), np.full((4, 3, 9), 2.5)
+    predicted[1] = np.nan
+    ids = list("abcd")
+    sides = [{"image": ids, "map": list(side)} for side in (truth, predicted)]
+    report = sy.evaluate("disparity", *sides, "epe", options={"preset": "eth3d"})
+    assert report["epe"].value == math.inf
+    assert report["epe"].interval is None
+    assert report["epe"].why_no_interval == "the value is infinite"
+
+
+def test_the_label_names_the_preset_and_a_note_what_differs() -> None:
+    sides = [{"image": ["a"], "map": [np.full((2, 9), 2.0 + k)]} for k in (0, 1)]
+    report = sy.evaluate("disparity", *sides, "epe", options={"preset": "eth3d", "holes": "outlier"}, confidence=None)
+    assert report["epe"].label == "End-point error, eth3d"
+    assert "Other than in the preset eth3d: holes=outlier." in report.notes + report["epe"].notes
+    plain = sy.evaluate("disparity", *sides, "epe", confidence=None)
+    assert plain["epe"].label == "End-point error"

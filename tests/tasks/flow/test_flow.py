@@ -143,15 +143,18 @@ def test_kitti_2015() -> None:
         result = flow([truth], [predicted], ["fl"], estimated, preset="kitti2015")
         close(result["fl"], devkit["errors_all_estimated"] / devkit["pixels_all_estimated"])
     assert nothing["devkit"]["pixels_all"] == 0
-    assert math.isnan(flow([truth * np.nan], [holes], ["fl"], preset="kitti2015")["fl"])
+    with refuses("E-empty-input", "no valid pixel"):
+        flow([truth * np.nan], [holes], ["fl"], preset="kitti2015")
 
 
 def test_wauc() -> None:
     golden = FLOW["wauc"]
     errors = numbers(golden["epe"], np.float64)
     for error, expected in zip(errors, golden["one by one"], strict=True):
-        truth = np.zeros((1, 1, 2)) if not np.isnan(error) else np.full((1, 1, 2), np.nan)
-        close(flow([truth], [np.array([[[np.nan_to_num(error), 0.0]]])], ["wauc"])["wauc"], float(expected) / 100)
+        if np.isnan(error):
+            assert math.isnan(float(expected))
+            continue
+        close(flow([np.zeros((1, 1, 2))], [np.array([[[error, 0.0]]])], ["wauc"])["wauc"], float(expected) / 100)
     known = np.isfinite(errors)
     predicted = np.stack([np.nan_to_num(errors), np.zeros(len(errors))], axis=1)[np.newaxis]
     truth = np.where(known[np.newaxis, :, np.newaxis], 0.0, np.nan) * np.ones((1, 1, 2))
@@ -324,3 +327,9 @@ def test_kittis_tie_is_explained() -> None:
     (kitti,) = report_of([still(80)], [still(84)], explain=["kitti"]).explanations
     assert (kitti.ours, kitti.theirs) == ({"fl": 0.0}, {"fl": 1.0})
     assert {step.setting: step.values["fl"] for step in kitti.steps}["outliers"] == 1.0
+
+
+@pytest.mark.parametrize(("spec", "named"), [("aae", "aae"), ("fl(rule=kitti)", "rule=kitti")])
+def test_what_needs_one_truth_per_pixel_is_refused_with_four(spec: str, named: str) -> None:
+    with refuses("E-conflict", named, "spring"):
+        flow([np.zeros((4, 4, 2))], [np.zeros((2, 2, 2))], [spec], preset="spring")

@@ -21,11 +21,9 @@ from steelyard.tasks.fields.device import (
     sorted_values,
     total,
 )
-from steelyard.tasks.fields.errors import device_request, speed_range
+from steelyard.tasks.fields.errors import MOST_LENGTH, device_request, speed_range
 from steelyard.tasks.fields.options import Chosen
 from steelyard.tasks.fields.presets import Presets, error_settings
-
-MOST_LENGTH = 1e9  # of a value: larger ones stand for "none"
 
 
 def error_counter(options: Options, presets: Presets, channels: int, device: Any) -> ErrorCounter:

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import SumBlock
-from steelyard.core.errors import Conflict, InvalidSpec, ShapeMismatch, UnknownName, nearest
+from steelyard.core.errors import Conflict, EmptyInput, InvalidSpec, ShapeMismatch, UnknownName, nearest
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.pairs import Array
@@ -24,6 +24,7 @@ Rule = Literal["", "exact", "kitti"]
 VALID, ESTIMATED, ERROR, SQUARE, WAUC, ANGLE, OUTLIER, KITTI, ABOVE = range(9)  # columns of the kernel
 NUMERATOR, DENOMINATOR, LOST, EMPTY = range(4)  # columns that are kept
 _SPEEDS = re.compile(r"s(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?)|\+)")
+MOST_LENGTH = 1e9  # of a value: larger ones stand for "none"
 NO_BITS: Array = np.zeros(0, dtype=np.uint32)
 
 
@@ -75,6 +76,7 @@ class ErrorPairs(FieldPairs):
     average: str = "pixel"
     rule: str = "exact"
     preset: str = "none"
+    changed: str = ""  # options that the user gives and that the preset sets otherwise
     several: bool = False
     negate: bool = False
     swap: bool = False
@@ -85,6 +87,7 @@ class ErrorPairs(FieldPairs):
     @cached_property
     def metadata(self) -> Metadata:
         flags = {"average": self.average, "rule": self.rule, "holes": self.holes, "preset": self.preset}
+        flags["changed"] = self.changed
         return Metadata({"region": Axis(tuple(sorted(self.regions)))}, flags)
 
     def load(self, pair: int) -> LoadedPair:
@@ -226,6 +229,20 @@ def measure_images(pairs: ErrorPairs, request: ErrorRequest) -> list[ImageErrors
     ]
 
 
+def refuse_empty(pairs: ErrorPairs, images: list[ImageErrors], request: ErrorRequest) -> list[ImageErrors]:
+    """The same images; an error where none of them has a valid pixel."""
+    if images and "all" in request.groups:
+        place = request.groups.index("all")
+        if not any(image.sums[place, VALID] for image in images):
+            beyond = "" if pairs.below is None else f", {pairs.below:g} px and more"
+            raise EmptyInput(
+                f"no valid pixel in any image: all true values are missing, masked{beyond} or above {MOST_LENGTH:g}",
+                where=pairs.truth.source,
+                remedy="Check the truth, the mask and the preset.",
+            )
+    return images
+
+
 def measure_image(pairs: ErrorPairs, pair: int, request: ErrorRequest) -> ImageErrors:
     """Sum up the errors of one image."""
     loaded = pairs.load(pair)
@@ -311,7 +328,7 @@ class FieldSum(Sum):
         request = ErrorRequest.for_statistics(wanted, pairs.rule)
         images = cache.once(
             ("fields errors", request),
-            lambda: measure_images(pairs, request),
+            lambda: refuse_empty(pairs, measure_images(pairs, request), request),
         )
         values = np.zeros((len(pairs.units), 4))
         for unit, image in zip(pairs.owner.tolist(), images, strict=True):

@@ -70,6 +70,11 @@ class FieldMetric(Metric):
     def label(self) -> str:
         return ", ".join([self.plain_label, *([self.of] if self.of != "all" else [])] + self.further_labels())
 
+    def label_for(self, metadata: Metadata) -> str:
+        """The label, with the preset."""
+        preset = metadata.flags["preset"]
+        return self.label if preset == "none" else f"{self.label}, {preset}"
+
     @property
     def plain_label(self) -> str:
         """The name without what picks pixels."""
@@ -82,13 +87,18 @@ class FieldMetric(Metric):
     def excluded(self, totals: Any) -> tuple[float, str]:
         """Images that the value says nothing about."""
         kept = totals[self.statistic()]
-        empty = float(kept[0, EMPTY])
+        count, without = float(kept[0, EMPTY]), "a valid pixel"
         if self.what in ("error", "square", "angle") and totals.metadata.flags["holes"] != "skip":
-            return empty + float(kept[0, LOST]), "images without a pixel that is valid and estimated"
-        return empty, "images without a valid pixel"
+            count, without = count + float(kept[0, LOST]), "a pixel that is valid and estimated"
+        return count, f"image{'s' if count != 1 else ''} without {without}"
 
     def notes(self, totals: Any) -> tuple[str, ...]:
-        """How many valid pixels have no estimate, and what that means."""
+        """What the preset sets otherwise; how many valid pixels have no estimate, and what that means."""
+        flags = totals.metadata.flags
+        changed = (f"Other than in the preset {flags['preset']}: {flags['changed']}.",) if flags["changed"] else ()
+        return (*changed, *self._missing_notes(totals))
+
+    def _missing_notes(self, totals: Any) -> tuple[str, ...]:
         estimated, valid = totals[FieldSum("density", self.of, average="pixel")][0, :2]
         if self.of != "all" or self.what not in ("error", "outlier") or estimated == valid:
             return ()

@@ -127,6 +127,7 @@ def error_settings(chosen: Chosen, channels: int) -> dict[str, Any]:
         "average": chosen.setting("average", "pixel"),
         "rule": chosen.setting("rule", "exact"),
         "preset": chosen.name,
+        "changed": ", ".join(chosen.changed()),
         "several": several,
         "negate": chosen.of("negate") == "yes",
         "clip": chosen.of("max_disparity") if disparity else None,
