@@ -53,6 +53,8 @@ def compare(
         changed: dict[str, Any] = {}
         if a.units.n_resampled < 2:
             estimate = nothing_drawn(a.units, request)
+        elif math.isinf(pair.difference):
+            estimate = Estimate(undefined_reason="a value is infinite")
         elif not math.isnan(pair.difference):
             estimate, test = pair.shown_estimate(same=same)
             if metric.resampling == "halves":

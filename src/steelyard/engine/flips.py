@@ -144,8 +144,8 @@ def jackknife_df(psi: Floats) -> float:
 
 
 def influence_of(leave_one_out: Floats) -> tuple[Floats, int]:
-    """The influence of each unit, from the values without it, and how many of these are undefined."""
-    defined = ~np.isnan(leave_one_out)
+    """The influence of each unit, from the values without it, and how many of these are undefined or infinite."""
+    defined = np.isfinite(leave_one_out)
     psi = np.zeros(len(leave_one_out))
     values = leave_one_out[defined]
     if len(values):

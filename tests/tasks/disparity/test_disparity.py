@@ -318,3 +318,15 @@ def test_the_label_names_the_preset_and_a_note_what_differs() -> None:
     assert "Other than in the preset eth3d: holes=outlier." in report.notes + report["epe"].notes
     plain = sy.evaluate("disparity", *sides, "epe", confidence=None)
     assert plain["epe"].label == "End-point error"
+
+
+def test_an_infinite_difference_has_no_p() -> None:
+    truth, predicted = np.full((8, 3, 9), 2.0), np.full((8, 3, 9), 2.5)
+    holes = predicted.copy()
+    holes[1] = np.nan
+    truths, first, second = ({"image": list("abcdefgh"), "map": list(side)} for side in (truth, holes, predicted))
+    difference = sy.compare("disparity", truths, first, second, "epe", options={"preset": "eth3d"})["epe"]
+    assert difference.difference == -math.inf
+    assert math.isnan(difference.p)
+    assert difference.interval is None
+    assert "a value is infinite" in " ".join(difference.notes)

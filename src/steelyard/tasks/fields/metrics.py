@@ -24,7 +24,12 @@ from steelyard.tasks.fields.errors import (
     check_of,
 )
 
-_HOLES = {"outlier": "counts as an outlier", "good": "counts as right", "skip": "is left out", "fill": "is filled"}
+_HOLES = {
+    "outlier": "counts as an outlier and is left out of epe",
+    "good": "counts as right and is left out of epe",
+    "skip": "is left out",
+    "fill": "is filled from its row",
+}
 
 
 class FieldMetric(Metric):
@@ -104,8 +109,7 @@ class FieldMetric(Metric):
             return ()
         missing = count_text(round(valid - estimated), "valid pixel", "have")
         holes = totals.metadata.flags["holes"]
-        part = " and is left out of epe" if holes == "outlier" else ""
-        return (f"{missing} no estimate, which {_HOLES[holes]}{part} (option holes={holes}).",)
+        return (f"{missing} no estimate; each {_HOLES[holes]} (option holes={holes}).",)
 
 
 class EndPointError(FieldMetric):
