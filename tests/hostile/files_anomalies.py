@@ -129,6 +129,8 @@ ROWS = [
     folder("an old anomalib", "like", options="-m 'aupro(like=anomalib2.2)'"),
     folder("a tool that is not known", "mmad", options="--explain mmad"),
     folder("a column that is not there", "'colour'", options="--by colour"),
+    folder("a slice that only LOCO has", "'type'", "LOCO", options="--by type"),
+    table("sizes of regions without masks", "t.csv", "masks", options="--by region_size"),
     folder("a table of scores without one", "bent/0", options="--scores s.csv", s__csv="image,score\ngood/0,1\n"),
     row(
         "anomalies: an empty folder of maps",

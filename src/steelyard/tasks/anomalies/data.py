@@ -413,7 +413,9 @@ class AnomalyPairs(Pairs):
             raise MissingColumn(
                 f"column '{column}' is missing, which the slices are by",
                 where=self.truth.source,
-                remedy="Add it, or lay images out in folders by kind of defect.",
+                remedy="Add it, or lay images out in folders by kind of defect."
+                if column == "defect"
+                else "Add it; only folders of MVTec LOCO have it by themselves.",
             )
         named = {pair: self._names(column, pair) for pair in np.flatnonzero(self.defective).tolist()}
         kinds: dict[str, dict[str, None]] = {}
