@@ -61,10 +61,12 @@ _UNSCORED = (math.nan,)
 
 def read_reply(text: str) -> Reply:
     """The boxes or points of a reply, in the order in which it names them."""
-    text = _THOUGHT_END.split(text)[-1][:LONGEST].strip()
+    if "</" in text:
+        text = _THOUGHT_END.split(text)[-1]
+    text = text[:LONGEST].strip()
     usual = _USUAL.fullmatch(text)
     if usual is not None and (text[0] == "`") == (text[-1] == "`"):
-        box = tuple(float(number) for number in usual.groups() if number is not None)
+        box = tuple(map(float, filter(None, usual.groups())))
         return Reply("ok", (box,), _UNSCORED) if all(map(math.isfinite, box)) else UNREADABLE
     if _THOUGHT_START.search(text):  # never closed: there is no answer
         return UNREADABLE

@@ -13,7 +13,6 @@ from typing import Any
 from steelyard.core.errors import Unsupported
 from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
-from steelyard.io.excel import read_sheet
 from steelyard.io.json import expect, read_json_lines
 from steelyard.io.table import Table
 from steelyard.io.text import ending, open_bytes
@@ -30,6 +29,8 @@ def log_rows(path: Path, source: str, side: str) -> list[Row] | None:
     if kind not in (".jsonl", ".tsv", ".xlsx") or not is_entry(path):
         return None
     if kind == ".xlsx":
+        from steelyard.io.excel import read_sheet  # slow to load
+
         sheet = read_sheet(path, source)
         return list(_vlmevalkit(sheet, side)) if _is_vlmevalkit(list(sheet.columns)) else None
     with open_bytes(path, source) as file:

@@ -23,7 +23,6 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from steelyard.core.counts import count_text
 from steelyard.core.errors import (
@@ -323,6 +322,8 @@ def _flickr(path: Path) -> Iterator[Row]:
 
 
 def _flickr_boxes(path: Path) -> tuple[dict[str, list[Row]], Row]:
+    from xml.etree import ElementTree  # slow to load
+
     source = str(path)
     text = read_regular(path, source)
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
