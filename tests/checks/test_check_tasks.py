@@ -112,6 +112,7 @@ def test_every_check_is_tested_and_told_apart() -> None:
         "no-order",
         "empty-replies",
     }
+    elsewhere |= {"folds-of-one-kind", "cameras-differ"}  # of folds and cameras: tests/tasks/labels and rankings
     elsewhere |= {"above-the-scale", "unreadable-replies"}  # of replies: tests/tasks/grounding/test_grounding.py
     elsewhere |= {"several-true-boxes"}  # of phrases: tests/tasks/grounding/test_grounding_files.py
     elsewhere |= {"shrunk-masks", "specks"}  # of files and large masks: tests/tasks/anomalies/test_anomalies.py

@@ -283,3 +283,11 @@ def test_pairs_in_either_order_unless_they_are_ordered() -> None:
     sides = {"a": ["x", "y"], "b": ["y", "x"], "same": [1, 1]}, {"a": ["y", "x"], "b": ["x", "y"], "score": [0.1, 0.7]}
     report = sy.evaluate("labels", *sides, ["frr_at_threshold@0.5"], confidence=None, options={"pairing": "ordered"})
     assert report["frr_at_threshold@0.5"].value == 0.5
+
+
+def test_folds_of_one_kind_are_noticed() -> None:
+    mixed = {"label": [1, 0, 1, 0], "fold": [0, 0, 1, 1]}
+    predictions = {"score": [0.9, 0.2, 0.8, 0.1]}
+    assert "folds-of-one-kind" not in {finding.code for finding in sy.check("labels", mixed, predictions).findings}
+    apart = mixed | {"label": [1, 1, 0, 0]}
+    assert sy.check("labels", apart, predictions)["folds-of-one-kind"].severity == "warning"

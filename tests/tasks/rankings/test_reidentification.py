@@ -244,3 +244,12 @@ def test_old_oxford_takes_good_and_ok_for_right() -> None:
     report = sy.evaluate("rankings", truth, run, ["map_trapezoid"], confidence=None, options={"protocol": "oxford"})
     # good is first, and ok third: (1 + 1) / 2 and (1 / 2 + 2 / 3) / 2.
     assert report["map_trapezoid"].value == near((1 + (1 / 2 + 2 / 3) / 2) / 2)
+
+
+def test_cameras_without_a_common_id_are_noticed() -> None:
+    golden = GOLDENS["reid"]["drawn"]
+    truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
+    predictions = {"distance": np.array(golden["distance"])}
+    assert "cameras-differ" not in {finding.code for finding in sy.check("rankings", truth, predictions).findings}
+    moved = truth | {"gallery_camera": truth["gallery_camera"] + 10}
+    assert sy.check("rankings", moved, predictions)["cameras-differ"].severity == "warning"

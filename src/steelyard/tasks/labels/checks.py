@@ -300,3 +300,24 @@ def rows_shifted(data: CheckData) -> Problem | None:
         f"of the row {best}.",
         len(right), len(right), some_rows(data.pairs.prediction, data.paired_rows[1], "label"),
     )  # fmt: skip
+
+
+@CHECKS.add(
+    "folds-of-one-kind",
+    "warning",
+    "a fold with pairs of one kind: the spread over folds says little",
+    "Mix genuine and impostor pairs in every fold, as LFW's list does.",
+)
+def folds_of_one_kind(data: CheckData) -> Problem | None:
+    """A list of pairs that is sorted by what they are, and cut into folds."""
+    pairs = data.pairs
+    folds = None if pairs is None else pairs.truth.find("fold")
+    if pairs is None or folds is None or pairs.several or len(pairs.classes) != 2:
+        return None
+    names = np.array([str(value) for value in folds[pairs.rows].tolist()])
+    label = pairs.coded_labels.truth
+    alone = [name for name in np.unique(names).tolist() if len(np.unique(label[names == name])) == 1]
+    if not alone:
+        return None
+    rows = int(np.isin(names, alone).sum())
+    return Problem(f"Folds {', '.join(alone[:4])} hold pairs of one kind.", rows, len(names))

@@ -7,6 +7,7 @@ import numpy as np
 from steelyard.checks.check import FEW, CheckData, Checks, Problem
 from steelyard.checks.ids import explain
 from steelyard.core.counts import share_text
+from steelyard.core.embeddings import Embeddings
 from steelyard.core.pairs import Array
 from steelyard.core.rankings import Rankings
 
@@ -171,3 +172,22 @@ def constant(data: CheckData) -> Problem | None:
         int(counts.max()),
         len(tops),
     )
+
+
+@CHECKS.add(
+    "cameras-differ",
+    "warning",
+    "no query shares a camera with the gallery: the camera rule takes nothing out",
+    "Use the same camera ids on both sides.",
+)
+def cameras_differ(data: CheckData) -> Problem | None:
+    """Cameras that were numbered anew for the queries or for the gallery."""
+    names = ("query_camera", "gallery_camera")
+    if not isinstance(data.truth, Embeddings) or not all(name in data.truth for name in names):
+        return None
+    query, gallery = ({str(value).strip() for value in data.truth[name].tolist()} for name in names)
+    if query & gallery:
+        return None
+    many = len(data.truth["query_camera"])
+    shown = f"{', '.join(sorted(query)[:3])} and {', '.join(sorted(gallery)[:3])}"
+    return Problem(f"Cameras of queries and gallery have no id in common: {shown}.", many, many)
