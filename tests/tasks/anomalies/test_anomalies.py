@@ -729,3 +729,33 @@ def test_objects_without_maps_keep_their_slice() -> None:
     ]
     with refuses("E-invalid-spec", "worst"):
         sy.evaluate("anomalies", both, predictions, ["aupro"], confidence=None, missing="worst")
+
+
+def test_slices_of_loco_by_kind_leave_the_pixels_of_other_kinds_out(tmp_path: Path) -> None:
+    """AUROC of pixels by counting pairs, over good images and those with the kind, without pixels of other kinds."""
+    truth = write_loco(tmp_path)
+    name_of = {entry["pixel_value"]: entry["defect_name"] for entry in GOLDENS["loco"]["defects_config"]}
+    report = sy.evaluate(
+        "anomalies", truth, tmp_path / "maps" / "pushpins", ["pixel_auroc"], confidence=None, by="defect"
+    )
+    images: list[tuple[Any, dict[str, Any]]] = []
+    for image in GOLDENS["loco"]["images"]:
+        masks: dict[str, Any] = {}
+        for channel in map(np.array, image["channels"]):
+            kind = name_of[int(channel.max())]
+            masks[kind] = masks.get(kind, False) | (channel > 0)
+        images.append((np.array(image["map"]), masks))
+    kinds = {kind for _, channels in images for kind in channels}
+    assert len(kinds) > 2
+    assert set(report.slices["defect"]) == kinds
+    for kind in kinds:
+        defective, normal = [], []
+        for grid, channels in images:
+            if channels and kind not in channels:
+                continue
+            every = np.any([np.zeros(grid.shape, dtype=bool), *channels.values()], axis=0)
+            normal.append(grid[~every])
+            defective.append(grid[channels[kind]] if channels else grid[:0].ravel())
+        hits, others = np.concatenate(defective)[:, np.newaxis], np.concatenate(normal)
+        area = np.mean((hits > others) + 0.5 * (hits == others))
+        assert report.slices["defect"][kind]["pixel_auroc"].value == approx(float(area), 1e-12)
