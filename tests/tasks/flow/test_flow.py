@@ -93,13 +93,17 @@ def test_an_image_without_a_valid_pixel_is_left_out() -> None:
     cases = FLOW["sintel"]["items"][:2]
     truth, predicted = items(cases)
     truth[1] = np.full_like(truth[1], np.nan)
-    specs = ["epe(average=image)", "fl", "bad@3(average=image)"]
+    by_image = {"flall": "fl", "px1": "bad@1", "px3": "bad@3", "px5": "bad@5", "wauc": "wauc"}
+    specs = ["epe(average=image)", "fl", *(f"{name}(average=image)" for name in by_image.values())]
     result = flow(truth, predicted, specs)
     golden = FLOW["second image without a valid pixel"]
     assert golden["raft validate_kitti"]["kitti-epe"] == "nan"
     close(result["fl"], golden["raft validate_kitti"]["kitti-f1"] / 100)
     close(result["epe(average=image)"], 2 * golden["ptlflow"]["epe"])
-    close(1 - result["bad@3(average=image)"], 2 * golden["ptlflow"]["px3"])
+    for key, name in by_image.items():
+        value = result[f"{name}(average=image)"]
+        ptlflow = 2 * golden["ptlflow"][key] / (1 if key.startswith("px") else 100)
+        assert (1 - value if key.startswith("px") else value) == pytest.approx(ptlflow, rel=CLOSE)
 
 
 def test_one_nan_is_an_outlier_and_not_a_right_pixel() -> None:
