@@ -58,7 +58,7 @@ class ErrorCounter(FieldCounter):
         before = _is_pixel(predicted)
         if self.rules.holes == "fill":
             predicted = fill_rows(predicted, before, -1.0 if self.rules.channels == 1 else 0.0)
-        found = _is_pixel(predicted)
+        estimated = _is_pixel(predicted)
         valid = torch.stack([_is_pixel(one) for one in truths]).all(0)
         if mask is not None:
             valid = valid & self._counts(mask)
@@ -66,26 +66,31 @@ class ErrorCounter(FieldCounter):
         estimate = predicted.to(torch.float64)
         lengths = [_length(one) for one in wide]
         errors = torch.stack([_length(estimate - one) for one in wide]).amin(0)
-        errors = torch.where(found, errors, 0.0)
+        errors = torch.where(estimated, errors, 0.0)
         speed = sum(lengths[1:], lengths[0])
         speed = over(speed, len(lengths))
         longest = torch.stack(lengths).amax(0)
-        outlier = found & (errors > 3.0) & (errors > 0.05 * longest)
-        kitti = found & _kitti_outlier(truths[0], predicted)
-        weights = torch.where(found, _wauc_weight(errors), 0.0)
+        outlier = estimated & (errors > 3.0) & (errors > 0.05 * longest)
+        kitti = estimated & _kitti_outlier(truths[0], predicted)
+        weights = torch.where(estimated, _wauc_weight(errors), 0.0)
         angles = torch.zeros_like(errors)
         if self.request.angles:
-            angles = torch.where(found, _angle(wide[0], estimate), 0.0)
+            angles = torch.where(estimated, _angle(wide[0], estimate), 0.0)
         rows: list[torch.Tensor] = []
         for name in self.request.groups:
             limits = speed_range(name)
             members = valid if limits is None else valid & (speed >= limits[0]) & (speed < limits[1])
-            rows += [count(members), count(members & found), total(members, errors), total(members, errors * errors)]
+            rows += [
+                count(members),
+                count(members & estimated),
+                total(members, errors),
+                total(members, errors * errors),
+            ]
             rows += [total(members, weights), total(members, angles), count(members & outlier), count(members & kitti)]
             rows += [count(members & (errors > limit)) for limit in self.request.thresholds]
             rows.append(count(members & before))
         if self.request.quantiles:
-            known = valid & found
+            known = valid & estimated
             ascending, many = sorted_values(known, errors), known.flatten(1).sum(1)
             for _, percent in self.request.quantiles:
                 place = torch.floor(many.to(torch.float32) * float(np.float32(percent / 100))).to(torch.int64)
