@@ -98,8 +98,8 @@ def test_every_check_is_tested_and_told_apart() -> None:
     elsewhere = {"angles-look-like-radians", "labels-spelt-apart", "true-and-false", "scores-reversed"}
     # tests/tasks/images/test_images.py
     elsewhere |= {"swapped-channels", "shifted-images", "settings-of-a-number", "unused-range", "other-border"}
-    # of aligned maps and of PNG files: tests/tasks/depth
-    elsewhere |= {"depth-negative-scale", "depth-png-scale"}
+    # of aligned maps, PNG files and names: tests/tasks/depth
+    elsewhere |= {"depth-negative-scale", "depth-png-scale", "depth-frames", "normals-frames"}
     elsewhere |= {"unit-in-name"}  # of names of columns: tests/tasks/nutrients/test_nutrients.py
     elsewhere |= {"extractor-unknown"}  # of all data without one: tests/tasks/distributions/test_distributions.py
     elsewhere |= {  # of whole pages: tests/tasks/documents/test_documents.py

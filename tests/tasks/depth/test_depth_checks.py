@@ -82,3 +82,41 @@ def test_a_missing_alignment_is_proposed(tmp_path: Path) -> None:
     assert not remedies(truth, scaled, align="median")
     shifted = write(tmp_path / "shifted", [0.05 * depth + 3 + k for k, depth in enumerate(MODEL)])
     assert "align=affine" in remedies(truth, shifted)["depth-not-aligned"]
+
+
+@pytest.mark.parametrize(
+    ("names", "frames"),
+    [
+        ([f"{street}/{number:06d}" for street in "ab" for number in range(12)], 24),
+        ([f"{street}/frame_{5 * number}" for street in "ab" for number in range(12)], 24),
+        ([f"{number:06d}" for number in range(24)], 0),  # no folder says where a video ends
+        ([f"{street}/{number**2:06d}" for street in "ab" for number in range(12)], 0),
+        ([f"{street}/{letter}" for street in "ab" for letter in "defghijklmno"], 0),
+    ],
+)
+@pytest.mark.parametrize("task", ["depth", "normals"])
+def test_frames_of_videos_are_noted(task: str, names: list[str], frames: int) -> None:
+    maps = [RNG.uniform(1, 9, (5, 6) if task == "depth" else (5, 6, 3)) for _ in names]
+    report = sy.check(task, {"image": names, "map": maps}, {"image": names, "map": maps})
+    noted = {finding.code: finding for finding in report.findings}
+    assert set(noted) == ({f"{task}-frames"} if frames else set())
+    if frames:
+        assert (noted[f"{task}-frames"].count, noted[f"{task}-frames"].severity) == (frames, "note")
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_masks_of_diode_are_joined(beside: bool, tmp_path: Path) -> None:
+    """00019_depth_mask.npy is the mask of 00019_depth.npy, in the folder of the truth or another."""
+    truth, model, masks = (tmp_path / name for name in ("truth", "model", "masks"))
+    for folder in (truth, model, masks):
+        folder.mkdir()
+    expected = []
+    for number, (true, predicted) in enumerate(zip(TRUTH, MODEL, strict=True)):
+        mask = RNG.random(true.shape) < 0.7
+        np.save(truth / f"{number:05d}_depth.npy", true[:, :, np.newaxis])
+        np.save((truth if beside else masks) / f"{number:05d}_depth_mask.npy", mask.astype(np.float32))
+        np.save(model / f"{number:05d}.npy", predicted)
+        expected.append((np.abs(predicted - true) / true)[mask].mean())
+    options = {"truth.suffix": "_depth", "mask": str(truth if beside else masks)}
+    report = sy.evaluate("depth", str(truth), str(model), ["abs_rel"], options=options, confidence=None)
+    assert report["abs_rel"].value == pytest.approx(np.mean(expected), rel=1e-12)

@@ -14,8 +14,9 @@ from steelyard.core.pairs import Array
 from steelyard.tasks.depth.data import DepthPairs
 from steelyard.tasks.depth.pixels import Change
 from steelyard.tasks.depth.rules import Pixels
+from steelyard.tasks.fields.checks import add_frames
 
-CHECKS = with_ids(Checks(), repeats=False)
+CHECKS = add_frames(with_ids(Checks(), repeats=False), "depth")
 QUICK_IMAGES, MOST_IMAGES = 3, 40  # that are looked at
 MOST_PIXELS = 2000  # of an image, evenly over it
 LEAST_PIXELS = 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +15,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.tasks.fields.errors import ErrorPairs, LoadedPair
 
+LEAST_FRAMES, REGULAR = 8, 0.9  # of a folder, and the share of equal steps, for names to look like frames
 MOST_IMAGES, QUICK_IMAGES = 20, 2  # that are looked at
 MOST_PIXELS = 16384  # of an image, evenly over it
 BETTER = 0.5  # a changed prediction must have less than this share of the error
@@ -118,6 +121,47 @@ def better_change(data: CheckData, *names: str) -> tuple[str, float, float] | No
     if best not in names or not trial.errors[best] < BETTER * before:
         return None
     return best, before, trial.errors[best]
+
+
+_FRAME = re.compile(r"(.*?)(\d+)$")
+
+
+def count_frames(images: Sequence[str]) -> int:
+    """How many images look like frames of videos: numbered one after the other, or at equal steps, in their folder."""
+    numbers: dict[str, list[int]] = {}
+    for image in images:
+        match = _FRAME.match(image)
+        if match is not None and len(match[2]) < 18:
+            numbers.setdefault(match[1], []).append(int(match[2]))
+    frames = 0
+    for own in numbers.values():
+        steps = np.diff(np.sort(np.array(own, dtype=np.int64)))
+        if len(own) >= LEAST_FRAMES and (steps == steps[0]).mean() >= REGULAR and steps[0] > 0:
+            frames += len(own)
+    return frames
+
+
+def add_frames(checks: Checks, task: str) -> Checks:
+    """The check of names that look like frames of videos."""
+
+    @checks.add(
+        f"{task}-frames",
+        "note",
+        "frames of a video are alike: intervals that resample them are too narrow",
+        "If these are videos, resample them: --cluster folder.",
+        side="truth",
+        quick=False,
+    )
+    def frames(data: CheckData) -> Problem | None:
+        """Whether images of several folders are numbered."""
+        images = [str(name) for name in data.truth["image"].tolist()]
+        folders = {image.rpartition("/")[0] for image in images}
+        count = count_frames(images) if len(folders) > 1 else 0
+        if 2 * count < len(images) or not count:
+            return None
+        return Problem("Images are numbered like the frames of videos.", count, len(images))
+
+    return checks
 
 
 def add_checks(checks: Checks, task: str) -> Checks:

@@ -44,6 +44,8 @@ def _files_by_id(records: Records, key: str, column: str, folder: str) -> list[s
         raise MissingFile("there is no such folder", where=folder, remedy=f"The option {option} names it.")
     ids, files = find_files(folder, "fields")
     exact = dict(zip(ids, files, strict=True))
+    if column == "mask":  # DIODE's 00019_depth_mask.npy beside 00019_depth.npy
+        exact = {name.removesuffix("_mask"): exact[name] for name in ids if name.endswith("_mask")} or exact
     near: dict[str, list[str]] = {}
     for name, file in exact.items():
         for short in {bare_name(name), name.rpartition("/")[2], bare_name(name.rpartition("/")[2])}:

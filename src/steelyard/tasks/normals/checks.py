@@ -12,8 +12,9 @@ from steelyard.checks.check import CheckData, Checks, Problem, evenly
 from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import Frozen
+from steelyard.tasks.fields.checks import add_frames
 
-CHECKS = with_ids(Checks(), repeats=False)
+CHECKS = add_frames(with_ids(Checks(), repeats=False), "normals")
 QUICK, MOST = 2, 20  # images that are looked at
 PIXELS = 1000  # pixels of an image
 CLEAR = 20.0  # degrees by which the mean angle must fall
