@@ -50,7 +50,7 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("grounding", ("test_grounding.py", "test_grounding_files.py"), (
         "goldens of lmms-eval, MDETR, TransVG, gRefCOCO, ReLA, LISA, SAM 3",
     )),
-    ("depth", ("test_depth.py",),
+    ("depth", ("test_depth.py", "test_depth_explained.py"),
      ("goldens of ZoeDepth d87f17b2, Marigold b1dffaaa, Depth-Anything-V2 a561b849, Depth Pro 9efe5c1d, KITTI's kit",)),
     ("normals", ("test_normals.py",), ("goldens of Marigold b1dffaaa",)),
     ("flow", ("test_flow.py",), ("goldens of KITTI's devkit, RAFT, ptlflow, flow_library, Spring",)),

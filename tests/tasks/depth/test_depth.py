@@ -445,6 +445,7 @@ def test_a_sequence_is_fitted_at_once_and_is_the_unit() -> None:
         expected += [np.mean(np.abs(scale * prediction[k] - truth[k]) / truth[k]) for k in (first, first + 1)]
     assert report["abs_rel"].value == pytest.approx(np.mean(expected))
     assert report["abs_rel"].units == 2
+    assert any("sequences" in note for note in report["abs_rel"].notes)
 
 
 def test_bands_and_regions() -> None:

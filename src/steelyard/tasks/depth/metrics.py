@@ -124,6 +124,8 @@ class DepthMetric(Metric):
         notes = []
         if flags["changed"]:
             notes.append(f"Other than in the preset {flags['preset']}: {flags['changed']}.")
+        if flags["align"].endswith("sequence"):
+            notes.append("The units are sequences: the images of one are aligned together.")
         empty = round(sums[IMAGES] - sums[VALID])
         if empty and self.of == "all":
             notes.append(f"{count_text(empty, 'image', 'have')} too few valid pixels and no figure.")
