@@ -78,6 +78,35 @@ ROWS = [
     both("a border as wide as the image", GRAY, GRAY, "border", options="--border 6"),
     both("a border of half a pixel", GRAY, GRAY, "border", options="--border 0.5"),
     both("a range of 1 for 8 bits", png(12, 12, data=(b"\0" + b"\xff" * 12) * 12), GRAY, "range", options="--range 1"),
+    both("a range beyond 8 bits", GRAY, GRAY, "1023", "8 bits", options="--range 1023"),
+    both("a tool that is not known", GRAY, GRAY, "photoshop", options="--explain photoshop"),
+    row(
+        "images, colours of 16 bits that Pillow cuts",
+        "evaluate images a.ppm a.ppm",
+        "a.ppm",
+        "16 bits",
+        files={"a.ppm": b"P6\n2 2\n65535\n" + bytes(24)},
+    ),
+    row(
+        "images, a header of a huge size",
+        "evaluate images a.ppm a.ppm",
+        "a.ppm",
+        "pixels",
+        files={"a.ppm": b"P6\n60000 60000\n255\nabc"},
+    ),
+    row(
+        "images, a picture that is cut off",
+        "evaluate images a.ppm a.ppm",
+        "a.ppm",
+        "read",
+        files={"a.ppm": b"P6\n20 20\n255\nabc"},
+    ),
+    row(
+        "images, a unit that is not there",
+        "draw images a.png b.png --unit x",
+        "'x'",
+        files={"a.png": GRAY, "b.png": GRAY},
+    ),
     both("a preset that does not exist", GRAY, GRAY, "preset", options="--preset photoshop"),
     both("a preset of SSIM that does not exist", GRAY, GRAY, "preset", options="-m ssim(preset=x)"),
     both("a plane of an image", GRAY, GRAY, "plane u", options="--channels u"),
@@ -98,6 +127,10 @@ ROWS = [
     video("a header that is not one", b"RIFF" + bytes(40), "a.y4m", "Y4M"),
     video("a frame that is cut off", Y4M[:-3], "a.y4m", "bytes"),
     video("a sampling that is not known", Y4M.replace(b"C420jpeg", b"C411"), "a.y4m", "411"),
+    video("colours of a video", Y4M, "a.y4m", "Y, U and V", options="--channels rgb"),
+    video(
+        "a plane that gray has not", Y4M[:-8].replace(b"C420jpeg", b"Cmono"), "a.y4m", "plane u", options="--channels u"
+    ),
     video("a width of 0", Y4M.replace(b"W4", b"W0"), "a.y4m"),
     video("raw frames of unknown size", bytes(24), "a.yuv", "size", ending="yuv"),
     video(

@@ -224,6 +224,22 @@ def test_clips_are_units() -> None:
     assert score(truth, side(*pictures), "psnr", range=1, resample="image") == [pytest.approx(40)]
 
 
+def test_the_unit_is_printed_where_it_is_not_the_image() -> None:
+    truth = side(*[flat(100, 12, 12, 1)] * 3, scene=["a", "a", "b"])
+    report = sy.evaluate("images", truth, side(*[flat(90, 12, 12, 1)] * 3), ["psnr"], confidence=None)
+    assert any(remark.endswith("unit scene.") for remark in report["psnr"].notes)
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    first, second = golden_pairs()["rgb_177x181"]
+    specs = ["psnr", "ssim", "ssim(preset=torchmetrics)", "ms_ssim", "vif", "gmsd", "fsimc", "uqi", "delta_e"]
+    scored = []
+    for threads in (1, 3):
+        with sy.use_threads(threads):
+            scored.append(score(side(*[first] * 3), side(*[second] * 3), *specs))
+    assert scored[0] == scored[1]
+
+
 def test_masks_and_regions() -> None:
     """Only the upper row is wrong: by 2."""
     truth_picture, predicted = flat(10, 5, 5, 1), flat(10, 5, 5, 1)
@@ -233,6 +249,14 @@ def test_masks_and_regions() -> None:
     truth = side(truth_picture, mask=[mask], region=[region])
     specs = ("mae", "mae(region=sky)", "mae(region=1)")
     assert score(truth, side(predicted), *specs, regions="sky=7") == [1.0, 2.0, 0.0]
+
+
+def test_masks_are_cropped_as_images_are() -> None:
+    """Of 5×5 pixels 4×5 are compared; the mask of the whole truth holds its first row, which is wrong by 2."""
+    predicted, mask = flat(10, 4, 5, 1), np.zeros((5, 5), np.uint8)
+    predicted[0] += 2
+    mask[[0, 4]] = 1
+    assert score(side(flat(10, 5, 5, 1), mask=[mask]), side(predicted), "mae", fit="crop", layout="hwc") == [2.0]
 
 
 def test_mask_of_ssim_takes_window_centres() -> None:

@@ -404,6 +404,8 @@ class Sight:
         where = value if isinstance(value, str) else self.pairs.truth.where(row, name)
         grid = open_picture(value, where, self.pairs.layouts[0] or "").pixels[:, :, 0]
         height, width = self.raw[0].pixels.shape[:2]
+        if self.pairs.rules.fit == "crop":
+            grid = grid[:height, :width]
         if grid.shape != (height, width):
             raise ShapeMismatch(
                 f"{_size(grid.shape)} pixels, and the image has {_size((height, width))}",
@@ -517,6 +519,7 @@ class ImagePairs(Pairs):
         parts += [f"border {rules.border}", f"quantise {rules.quantise}", f"alpha {rules.alpha}"]
         parts += [f"preset {rules.preset}"] if rules.preset else []
         parts += ["fit crop"] if rules.fit != "error" else []
+        parts += [f"unit {self.unit_name}"] if self.unit_name != "image" else []
         return ", ".join(parts)
 
 
