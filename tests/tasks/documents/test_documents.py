@@ -661,6 +661,24 @@ def test_explain_omnidocbench() -> None:
     )
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_explained_numbers_are_those_of_omnidocbench(name: str) -> None:
+    """Its faults are in them: free surplus text, inventing that beats leaving out, tables lost from the order."""
+    report = sy.evaluate("documents", *golden_page(name), ["text_edit"], explain="omnidocbench", confidence=None)
+    theirs = report.explanations[0].theirs
+    quick = PAGES[name]["OmniDocBench quick_match"]
+    nan = float("nan")
+    edit = {part: quick.get(part, {}).get("Edit_dist", {}) for part in ("text_block", "reading_order")}
+    expected = {
+        "text_edit": edit["text_block"].get("ALL_page_avg", nan),
+        "text_edit(average=whole)": edit["text_block"].get("edit_whole", nan),
+        "text_edit(average=block)": edit["text_block"].get("edit_sample_avg", nan),
+        "order_edit": edit["reading_order"].get("ALL_page_avg", nan),
+        "table_teds": quick.get("table", {}).get("mean over pages", {}).get("TEDS", nan),
+    }
+    assert theirs == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
 def test_tables_and_figures_of_a_page() -> None:
     """A title read as text, a lost block, a table read as one, a formula, and one surplus line."""
     truth = blocks(("title", "Results and discussion"), A, ("table", TABLE), B, ("formula", "$$x = 1$$"))
