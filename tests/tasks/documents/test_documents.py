@@ -275,7 +275,7 @@ def test_matches_as_omnidocbench(name: str) -> None:
     pairs, matches = matches_of(name, preset="omnidocbench")
     number = np.cumsum(matches.length > 0) - 1
     scored = ~pairs.left & np.isin(pairs.true.kind, (TEXT, TITLE)) & (matches.length > 0)
-    found = [
+    ours = [
         ([int(number[place]) for place in group], position, edited, longer)
         for group, position, edited, longer in zip(
             matches.block.lists(),
@@ -287,7 +287,7 @@ def test_matches_as_omnidocbench(name: str) -> None:
         if scored[group].any()
     ]
     for place in matches.missing[scored[matches.missing]].tolist():
-        found.append(([int(number[place])], "", int(matches.length[place]), int(matches.length[place])))
+        ours.append(([int(number[place])], "", int(matches.length[place]), int(matches.length[place])))
     golden = [
         (
             m["gt_idx"],
@@ -297,8 +297,8 @@ def test_matches_as_omnidocbench(name: str) -> None:
         for m in PAGES[name]["matches"]["text_block"]
     ]
     if name == "pipe_table":
-        found, golden = ([(blocks, "", *counts) for blocks, _, *counts in side] for side in (found, golden))
-    assert sorted(found, key=str) == sorted(golden, key=str)
+        ours, golden = ([(blocks, "", *counts) for blocks, _, *counts in side] for side in (ours, golden))
+    assert sorted(ours, key=str) == sorted(golden, key=str)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -310,7 +310,7 @@ def test_pairs_as_the_sketch(name: str) -> None:
         for side, size in ((pairs.true, matches.length), (pairs.reply, matches.size))
     ]
     first, second = (np.cumsum(mask) - 1 for mask in is_text)
-    found = [
+    ours = [
         [[int(first[blocks[0]]), int(first[blocks[-1]])], [int(second[said[0]]), int(second[said[-1]])], edited, longer]
         for blocks, said, edited, longer in zip(
             matches.block.lists(), matches.piece.lists(), matches.edits.tolist(), matches.longer.tolist(), strict=True
@@ -318,7 +318,7 @@ def test_pairs_as_the_sketch(name: str) -> None:
         if is_text[0][blocks[0]]
     ]
     sketch = PAGES[name]["sketch of runs"]
-    assert sorted(found) == sorted(sketch["pairs"])
+    assert sorted(ours) == sorted(sketch["pairs"])
     assert [int(first[i]) for i in matches.missing if is_text[0][i]] == sketch["missing"]
     assert [int(second[i]) for i in matches.surplus if is_text[1][i]] == sketch["surplus"]
 

@@ -83,8 +83,8 @@ class Groups(Frozen):
             return self.place
         none = len(mask)
         at = np.where(mask[self.place], self.place, none)
-        found: Array = np.minimum.reduceat(at, np.append(0, self.end[:-1]))
-        return np.where(found == none, -1, found)
+        first: Array = np.minimum.reduceat(at, np.append(0, self.end[:-1]))
+        return np.where(first == none, -1, first)
 
 
 class Matches(Frozen):

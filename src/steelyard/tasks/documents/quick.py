@@ -1,4 +1,4 @@
-"""`match=quick`: texts of a page matched as OmniDocBench 1.6.0 does, written anew from what its quick_match does.
+"""`match=quick`: texts of a page matched as the quick_match of OmniDocBench 1.6.0 matches them.
 
 1. A reply is cut at empty lines, or at every line feed if there is no empty line. Display formulas are items of their
    own; inline formulas are items, too, and stay in the text.
@@ -253,10 +253,12 @@ def _match_page(truths: Sequence[Truth], pool: Sequence[Item], norm: Norm) -> li
     taken = [(i, int(np.flatnonzero(row)[-1])) for i, row in zip(outer, near, strict=True) if row.any()]
     inner = [i for i, truth in enumerate(truths) if not truth.left]
     rest = np.flatnonzero(~near.any(axis=0)).tolist()
-    found = _Assignment([truths[i] for i in inner], [items[i].norm for i in rest]).matches() if inner and rest else []
+    assigned = (
+        _Assignment([truths[i] for i in inner], [items[i].norm for i in rest]).matches() if inner and rest else []
+    )
     matches = [
         _match(tuple(inner[i] for i in blocks), tuple(rest[j] for j in said), truths, items, share)
-        for blocks, said, share in found
+        for blocks, said, share in assigned
     ]
     matches = [_as_text(match, truths, pool, items, norm) for match in matches]
     matches += [_match((i,), (j,), truths, items, 0.0) for i, j in taken]
@@ -417,10 +419,10 @@ def _least_overlap(wanted: Sequence[tuple[tuple[int, ...], float]]) -> list[tupl
 # Step 7 -------------------------------------------------------------------------------------------------------------
 def _repair(matches: list[Match], truths: Sequence[Truth], pool: Sequence[Item], norm: Norm) -> list[Match]:
     """Matches, with a better run of items where one is free nearby; lost blocks look everywhere."""
-    found = {i for match in matches for i in match.blocks}
+    matched = {i for match in matches for i in match.blocks}
     entries = [
         *matches,
-        *(Match((i,), (), truths[i].text, truths[i].norm, "", 1.0) for i in range(len(truths)) if i not in found),
+        *(Match((i,), (), truths[i].text, truths[i].norm, "", 1.0) for i in range(len(truths)) if i not in matched),
     ]
     better: list[tuple[float, int, Match]] = []
     for place, entry in enumerate(entries):
