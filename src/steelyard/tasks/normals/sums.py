@@ -11,9 +11,10 @@ from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.statistic import Cells, SharedCache, Statistic, Sum
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.maps.each import for_each
-from steelyard.tasks.normals.data import BINS, EDGES, MOST_KEPT, AngleRow, NormalPairs
+from steelyard.tasks.normals.data import BINS, EDGES, AngleRow, NormalPairs
 
 T = TypeVar("T")
+MOST_SORTED = 1 << 20  # angles of the median's bin that are sorted; more are divided first
 DIVIDED = 4096  # parts of a bin that holds too many angles
 COUNT, ANGLE, SQUARE, ZERO, IMAGES, VALID = range(6)
 
@@ -137,7 +138,7 @@ class ExactMedian(_OfPart, Sum):
 
 
 def exact_median(
-    n_images: int, angles_of: Callable[[int], Array], counts: Array, weight: Floats, most: int = MOST_KEPT
+    n_images: int, angles_of: Callable[[int], Array], counts: Array, weight: Floats, most: int = MOST_SORTED
 ) -> float:
     """The weighted median of all angles, read again from the files: the mean of the middle two where they differ.
 
