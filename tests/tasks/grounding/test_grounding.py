@@ -389,6 +389,9 @@ def test_checks_of_replies() -> None:
     predicted = sy.check("grounding", truth, thousandths)
     assert predicted["coordinate-space"].severity == "error"
     check_names(predicted["coordinate-space"].what, "coordinates=1000 order=yxyx")
+    padded = {**names, "reply": [f"[156.25, 281.25, {(200 + i) / 0.64}, 437.5]" for i in range(rows)]}
+    padding = sy.check("grounding", truth, padded)["coordinate-space"]
+    check_names(padding.what, "coordinates=square:centre:1000")
     clean = sy.check("grounding", truth, thousandths, options={"coordinates": "1000", "order": "yxyx"})
     assert not clean.errors
 

@@ -9,13 +9,13 @@ from steelyard.checks.ids import with_ids
 from steelyard.core.counts import share_text
 from steelyard.core.records import BOX
 from steelyard.core.statistic import SharedCache
-from steelyard.language.coordinates import ORDERS, SCALES, to_corners, to_pixels
+from steelyard.language.coordinates import ORDERS, PADS, SCALES, to_corners, to_pixels
 from steelyard.tasks.grounding.data import GroundingPairs, space_of
 from steelyard.tasks.grounding.overlap import Rule, overlaps
 from steelyard.tasks.grounding.sums import RecallSum
 
 CHECKS = with_ids(Checks(), repeats=False)
-SPACES = ("pixels", *SCALES, "square:centre:1", "square:corner:1")
+SPACES = ("pixels", *SCALES, *(f"square:{pad}:{scale}" for pad in PADS for scale in ("1", "100", "1000")))
 BETTER = 0.2  # by how much another reading must be better, as a share of all boxes
 MOST = 5000  # expressions that are tried
 
