@@ -71,6 +71,13 @@ def perfect_confident(truth: Data) -> Data:
     return {"id": truth["id"], "label": truth["label"], "confidence": np.linspace(0, 1, len(truth["id"]))}
 
 
+def draw_folded(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Two classes with the fold of every group, and weights that are whole numbers."""
+    truth, predictions = draw_labels(rng, units)
+    fold = [int(group[1:]) % 3 for group in truth["group"]]
+    return truth | {"weight": rng.integers(1, 4, len(fold)), "fold": fold}, predictions
+
+
 def draw_unknowns(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     """Three classes and one that is out of distribution in every group, with scores that tie."""
     truth, _ = draw_labels(rng, units)
@@ -113,6 +120,7 @@ OF_OWN_DATA = {
     ("labels", "aurc", "e_aurc", "augrc", "risk@0.8", "coverage@0.05", "e_aurc(oracle=closed)"): Drawn(
         draw_confident, perfect_confident, unit="group", weight="weight", policy=SKIP
     ),
+    ("labels", "fold_accuracy"): Drawn(draw_folded, perfect_labels, unit="group", weight="weight", policy=SKIP),
     ("labels", "ccr@0.1", "oscr", "id_accuracy"): Drawn(
         draw_unknowns,
         perfect_unknowns,

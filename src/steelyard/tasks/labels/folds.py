@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 GRID = np.arange(0, 4, 0.01)  # thresholds of squared distances that insightface tries
 MOST_FOLDS = 1000
+SLACK = 1e-12
 Grid = Literal["midpoints", "insightface"]
 
 
@@ -135,10 +136,13 @@ def _accepted(score: Array, positive: Array, weight: Array, mine: Array, train: 
     own, each = score[train], weight[train]
     gain = np.concatenate([[0.0], np.cumsum(np.where(positive[train], each, -each))])  # right answers, by rows accepted
     if grid == "insightface":
-        best = GRID[int(np.argmax(gain[np.searchsorted(-own, GRID, side="left")]))]
+        reached = gain[np.searchsorted(-own, GRID, side="left")]
+        best = GRID[int(np.argmax(reached >= reached.max() - SLACK * each.sum()))]
         return np.asarray(-score[mine] < best)
     ends = np.concatenate([[0], np.flatnonzero(np.append(own[1:] != own[:-1], True)) + 1])
-    best = int(ends[int(np.argmax(gain[ends]))])
+    reached = gain[ends]
+    # Equal up to rounding counts as equal: weights may be added up in another order.
+    best = int(ends[int(np.argmax(reached >= reached.max() - SLACK * each.sum()))])
     if best == 0:
         return np.zeros(int(mine.sum()), dtype=bool)
     return np.asarray(score[mine] >= ((own[best - 1] + own[best]) / 2 if best < len(own) else -np.inf))
