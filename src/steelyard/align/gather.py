@@ -197,6 +197,13 @@ class _SideBatches(Frozen):
     def of(parts: Sequence[Records], unit: str) -> _SideBatches:
         first = parts[0]
         for part in parts:
+            reason = getattr(part, "not_gathered", "")
+            if reason:
+                raise Unsupported(
+                    reason,
+                    where=part.source,
+                    remedy="Give them to evaluate(), or sum batches: Accumulator(..., device='cpu').",
+                )
             if unit not in part:
                 raise MissingColumn(
                     f"column '{unit}' is missing, which says what a unit is",

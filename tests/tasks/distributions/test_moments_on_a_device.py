@@ -67,6 +67,13 @@ def test_statistics_as_the_truth(tmp_path: Path) -> None:
     assert math.isnan(value(few))
 
 
+def test_statistics_are_not_gathered_as_rows() -> None:
+    gathered = sy.Accumulator("distributions")
+    gathered.update({"mu": np.zeros(6), "sigma": np.eye(6)}, {"id": list(range(120)), "features": Y})
+    with refuses("E-unsupported", "device='cpu'"):
+        gathered.report("fid")
+
+
 def test_half_precision_is_summed_in_double() -> None:
     gathered = counted()
     gathered.update(torch.tensor(X).half(), torch.tensor(Y).half())

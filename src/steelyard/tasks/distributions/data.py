@@ -100,6 +100,13 @@ class FeatureRecords(Records):
     statistics: Moments | None = None
     given: frozenset[str] = frozenset()  # names of the columns or arrays of the source
 
+    @property
+    def not_gathered(self) -> str:
+        """Why batches of these records are not gathered; empty where they are."""
+        if self.statistics is None:
+            return ""
+        return "statistics have no rows to gather"
+
 
 class DistributionPairs(Frozen):
     """Both sets in the order of their units' ids. `row` is a unit's row in its side, -1 for one without rows here."""

@@ -28,7 +28,7 @@ from steelyard.tasks.distributions.readers import (
 
 INCEPTION = ("", "inception", "inception-2048", "inception_v3", "inceptionv3", "inception-v3")
 BIAS_SHOWN = 256  # dimensions up to which a plain distance is shown with its bias
-UNKNOWN = "The extractor is not known: distances of two extractors cannot be compared. Name it by `extractor`."
+UNKNOWN = "The extractor is not known, and distances of two extractors cannot be compared: set the option extractor."
 
 
 def sizes_of(totals: TotalsView) -> tuple[float, float, float]:
@@ -81,7 +81,9 @@ class SetMetric(Metric):
             )
         for side, copies, count in (("real", twice_real, real), ("generated", twice_generated, generated)):
             if copies and self.of_pairs:
-                notes.append(f"{copies:,.0f} of {count:,.0f} {side} vectors repeat another; kid and neighbours suffer.")
+                notes.append(
+                    f"{copies:,.0f} of {count:,.0f} {side} vectors repeat another, which raises kid and shrinks radii."
+                )
         return (*notes, *(() if totals.metadata.flags.get("extractor") else (UNKNOWN,)))
 
     def undefined_reason(self, totals: TotalsView) -> str:
