@@ -144,10 +144,10 @@ def _nearest(a: Array, b: Array, *, same: bool) -> tuple[Floats, Array]:
                 own = rows[(rows >= begin) & (rows < begin + len(others))]
                 block[own - start, own - begin] = np.inf
             nearest = np.argmin(block, axis=1)
-            found = block[rows - start, nearest]
-            nearer = found < least[rows]
+            square_of = block[rows - start, nearest]
+            nearer = square_of < least[rows]
             place[rows[nearer]] = begin + nearest[nearer]
-            least[rows[nearer]] = found[nearer]
+            least[rows[nearer]] = square_of[nearer]
     distance[:] = np.sqrt(exact_squares(a, b, np.arange(len(a)), place))
     return distance, place
 
