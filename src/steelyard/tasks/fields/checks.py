@@ -148,7 +148,7 @@ def add_frames(checks: Checks, task: str) -> Checks:
         f"{task}-frames",
         "note",
         "frames of a video are alike: intervals that resample them are too narrow",
-        "If these are videos, resample them: --cluster folder.",
+        "If these are videos, resample them: `cluster=folder`.",
         side="truth",
         quick=False,
     )

@@ -181,7 +181,7 @@ def constant(data: CheckData) -> Problem | None:
     "Use the same camera ids on both sides.",
 )
 def cameras_differ(data: CheckData) -> Problem | None:
-    """Cameras that were numbered anew for the queries or for the gallery."""
+    """Cameras with other ids in the queries than in the gallery."""
     names = ("query_camera", "gallery_camera")
     if not isinstance(data.truth, Embeddings) or not all(name in data.truth for name in names):
         return None
