@@ -90,17 +90,17 @@ class RankedPairs(Frozen):
         gone = np.bincount(self.owner[excluded & (self.rank > 0)], minlength=len(self.units))
         return replace(self, **moved, retrieved=self.retrieved - gone, run=None).select(~excluded)
 
-    def scores(self) -> tuple[Array, Array, Array] | None:
-        """Of each unit the highest score, that of its best relevant document, and the rank of that among all scores.
+    def scores(self) -> tuple[Array, Array, Array, Array] | None:
+        """Of each unit the highest score, that of its best relevant document, and the first and last rank of that.
 
-        Minus infinity where there is none; None where no scores are kept. Equal scores have the best rank.
+        Minus infinity and 0 where there is none; None where no scores are kept.
         """
         if self.run is None:
             return None
         run = unfold_rows(self.run)
         place = {query: index for index, query in enumerate(run.queries.tolist())}
         top, mate = np.full(len(self.units), -np.inf), np.full(len(self.units), -np.inf)
-        rank = np.zeros(len(self.units), dtype=np.int64)
+        rank, last = np.zeros((2, len(self.units)), dtype=np.int64)
         best = np.full(len(self.units), np.iinfo(np.int64).max)
         retrieved = (self.rank > 0) & (self.relevance >= 1)
         np.minimum.at(best, self.owner[retrieved], self.rank[retrieved])
@@ -113,7 +113,8 @@ class RankedPairs(Frozen):
             if best[unit] <= len(scores):
                 mate[unit] = scores[len(scores) - best[unit]]
                 rank[unit] = len(scores) - np.searchsorted(scores, mate[unit], side="right") + 1
-        return top, mate, rank
+                last[unit] = len(scores) - np.searchsorted(scores, mate[unit], side="left")
+        return top, mate, rank, last
 
     def _before(self, rank: Array, excluded: Array, *, including: bool) -> Array:
         """How many excluded documents of its query stand before each document; at the same rank too if `including`."""

@@ -37,6 +37,7 @@ def test_options() -> None:
             "protocol", "choice", None, ("market1501", "torchreid", "layumi", "open-reid", "oxford", "revisited-easy",
             "revisited-medium", "revisited-hard"), None, False,
         ),
+        ("gallery", "choice", "max", ("max", "template"), None, False),
     ]  # fmt: skip
     assert TASK.defaults == (
         "map", "map@10", "ndcg", "ndcg@10", "precision@10", "recall@10", "recall@100", "mrr", "hit@1", "hit@10", "rprec",

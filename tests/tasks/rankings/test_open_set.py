@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,114 @@ def test_bad_settings_are_refused() -> None:
     with refuses("E-unsupported", "exclude"):
         excluded = truth | {"exclude": [1] + [0] * 23}
         sy.evaluate("rankings", excluded, run, ["fnir@0.1"], confidence=None)
+
+
+def watch_list() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same scores as probes and people."""
+    truth, run = lists()
+    people = ["" if mate < 0 else f"p{mate}" for mate in GOLDEN["mate"]]
+    scores = {"probe": run["query"], "person": run["doc"], "score": run["score"]}
+    return {"probe": truth["query"], "person": people}, scores
+
+
+def rates(truth: Any, predictions: Any, *specs: str, **options: str) -> list[float]:
+    report = sy.evaluate("rankings", truth, predictions, specs, confidence=None, options=options)
+    return [report[spec].value for spec in specs]
+
+
+@pytest.mark.parametrize("form", ["scores", "distances", "named distances", "file", "run of queries"])
+def test_probes_and_people_give_the_rates_of_the_rule(form: str, tmp_path: Path) -> None:
+    truth, predictions = watch_list()
+    distance = 1 - np.array(GOLDEN["similarity"])
+    people = np.array([f"p{k}" for k in range(distance.shape[1])])
+    if form == "distances":
+        predictions = {"distance": distance, "gallery_label": people}
+    elif form == "named distances":
+        names = np.array(truth["probe"])[::-1]
+        predictions = {"distance": distance[::-1], "gallery_label": people, "query_id": names}
+    elif form == "file":
+        np.savez(tmp_path / "probes.npz", **truth)
+        lines = [f"{p},{q}" for p, q in zip(truth["probe"], truth["person"], strict=True)]
+        (tmp_path / "probes.csv").write_text("\n".join(["probe,person", *lines]) + "\n")
+        as_array, as_text = (rates(str(tmp_path / f"probes.{end}"), predictions, "fnir@0.25") for end in ("npz", "csv"))
+        assert as_array == as_text
+        truth = str(tmp_path / "probes.csv")  # type: ignore[assignment]
+    elif form == "run of queries":
+        predictions = lists()[1]
+    for level, expected in GOLDEN["fpir"].items():
+        limit = "0.001" if level == "0.0" else level  # below 1 of 8 probes: none may be taken for somebody
+        found = rates(truth, predictions, f"fnir@{limit}", f"tpir@{limit}", f"fnir@{limit}(rank=0)")
+        first, any_rank = expected["fnir_rank1"], expected["fnir_any_rank"]
+        assert found == pytest.approx([first, 1 - first, any_rank])
+    assert rates(truth, predictions, "hit@1", "hit@2", "hit@5") == [GOLDEN["rank"][k] for k in ("1", "2", "5")]
+
+
+def test_the_best_image_of_a_person_counts() -> None:
+    truth = {"probe": [1, 2, 3], "person": ["ann", "bob", ""]}
+    run = {
+        "probe": [1, 1, 1, 2, 2, 2, 3, 3, 3],
+        "person": ["ann", "ann", "bob"] * 3,
+        "score": [0.2, 0.9, 0.5, 0.7, 0.1, 0.6, 0.3, 0.4, 0.1],
+    }
+    # Probe 1 finds ann with 0.9; probe 2 has ann 0.7 before bob 0.6; probe 3 scores 0.4.
+    assert rates(truth, run, "fnir@0.5", "fnir@0.5(rank=0)", "hit@1") == [0.5, 0.0, 0.5]
+    distances = {"distance": -np.reshape(run["score"], (3, 3)), "gallery_label": np.array(["ann", "ann", "bob"])}
+    assert rates(truth, distances, "fnir@0.5", "fnir@0.5(rank=0)", "hit@1") == [0.5, 0.0, 0.5]
+
+
+@pytest.mark.parametrize(("distance", "expected"), [("cosine", 1.0), ("l2", 0.5)])
+def test_the_mean_vector_of_a_person_is_another_gallery(distance: str, expected: float) -> None:
+    truth = {"probe": ["a", "b", "x"], "person": ["ann", "bob", None]}
+    vectors = {
+        "query": np.array([[1.0, 0], [0.6, 0.8], [-1, -1]]),
+        "gallery": np.array([[1.0, 0], [0, 1], [0.8, 0.6]]),
+        "gallery_label": np.array(["bob", "bob", "ann"]),
+    }
+    # The best image: probe a is bob's first image, and b is nearer to ann (cosine 0.96, distance 0.28) than to bob.
+    assert rates(truth, vectors, "hit@1", "fnir@0.5", distance=distance) == [0.0, 1.0]
+    # The mean of bob is (0.5, 0.5): a has ann at 0.8 and bob at 0.71, distances 0.63 and 0.71; b has ann at 0.96 and bob
+    # at 0.99, distances 0.28 and 0.32.
+    assert rates(truth, vectors, "hit@1", distance=distance, gallery="template") == [expected]
+
+
+def test_equal_scores_of_the_mate_and_another_person() -> None:
+    truth = {"probe": ["a", "b", "x"], "person": ["ann", "bob", ""]}
+    run = {
+        "probe": ["a", "a", "b", "b", "x", "x"],
+        "person": ["ann", "bob"] * 3,
+        "score": [0.9, 0.9, 0.2, 0.8, 0.1, 0.1],
+    }
+    specs = ("fnir@0.5", "fnir@0.5(ties=worst)", "tpir@0.5(ties=worst)", "fnir@0.5(rank=2, ties=worst)")
+    assert rates(truth, run, *specs) == [0.0, 0.5, 0.5, 0.0]
+
+
+def test_bad_probes_are_refused() -> None:
+    truth, run = watch_list()
+    people = np.array([f"p{k}" for k in range(8)])
+    distance = 1 - np.array(GOLDEN["similarity"])
+    with refuses("E-unmatched", "zoe"):
+        rates(truth | {"person": ["zoe", *truth["person"][1:]]}, run, "hit@1")
+    with refuses("E-duplicate-key", "probe 00"):
+        rates({name: [*column, column[0]] for name, column in truth.items()}, run, "hit@1")
+    with refuses("E-missing-column", "person"):
+        rates(lists()[0], run, "hit@1")
+    for predictions in (run, {"distance": distance, "gallery_label": people}):
+        with refuses("E-unsupported", "template"):
+            rates(truth, predictions, "hit@1", gallery="template")
+    with refuses("E-missing-key", "gallery_label"):
+        rates(truth, {"distance": distance}, "hit@1")
+    with refuses("E-incompatible", "23"):
+        rates(truth, {"distance": distance[:23], "gallery_label": people}, "hit@1")
+    vectors = {"query": np.ones((24, 2)), "gallery": np.eye(8, 2), "gallery_label": people}
+    with refuses("E-invalid-value", "row 2"):
+        rates(truth, vectors, "hit@1")
+    with refuses("E-duplicate-key", "query_id"):
+        rates(truth, {"distance": distance, "gallery_label": people, "query_id": ["probe 00"] * 24}, "hit@1")
+
+
+def test_people_are_clusters() -> None:
+    truth, run = watch_list()
+    truth["who"] = [name or probe for probe, name in zip(truth["probe"], truth["person"], strict=True)]
+    reports = [sy.evaluate("rankings", truth, run, ["hit@1"], cluster=column) for column in ("person", "who", None)]
+    people, who, single = (report["hit@1"].interval for report in reports)
+    assert people == who != single

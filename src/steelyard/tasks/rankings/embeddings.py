@@ -35,6 +35,14 @@ OPTIONS = (
         choices=("market1501", "torchreid", "layumi", "open-reid", *LANDMARKS),
         sides=False,
     ),
+    Option(
+        "gallery",
+        "choice",
+        "Several gallery images of a person (open set): the best score counts, or their mean vector.",
+        "max",
+        ("max", "template"),
+        sides=False,
+    ),
 )
 MOST_ROWS = 1 << 30
 

@@ -7,7 +7,7 @@ rank.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Candidates(Ranking):
     name = "rankings.candidates"
 
     rank: int = 1
+    ties: str = "best"
 
     def measure(self, pairs: Any, cache: SharedCache) -> RankingBlock:
         scores = pairs.scores()
@@ -37,7 +38,8 @@ class Candidates(Ranking):
                 "identification in an open set needs a run with scores, and no documents that are taken out",
                 remedy="Give the predictions as query, doc and score, without the column exclude.",
             )
-        top, mate, rank = scores
+        top, mate, best, last = scores
+        rank = last if self.ties == "worst" else best
         mated = np.zeros(len(pairs.units), dtype=bool)
         mated[pairs.owner[pairs.relevance >= 1]] = True
         within = (rank <= self.rank) | (self.rank == 0)
@@ -47,13 +49,17 @@ class Candidates(Ranking):
 
 
 class OpenSetMetric(Metric):
-    """Base of the rates at a limit of false identifications. `rank=0` is any rank."""
+    """Base of the rates at a limit of false identifications. `rank=0` is any rank.
+
+    Of equal scores the mate is the first, or with `ties=worst` the last.
+    """
 
     range = (0.0, 1.0)
     at = "fpir"
 
     fpir: Annotated[float, Between(0, 1, open_low=True, open_high=True)] = 0.01
     rank: Annotated[int, Between(0, whole=True)] = 1
+    ties: Literal["best", "worst"] = "best"
 
     @property
     def label(self) -> str:
@@ -62,7 +68,7 @@ class OpenSetMetric(Metric):
     @property
     def curve(self) -> Rates:
         """The share of mated probes that are identified."""
-        return Rates(Candidates(self.rank), "tar", (float(self.fpir), 0.0))
+        return Rates(Candidates(self.rank, self.ties), "tar", (float(self.fpir), 0.0))
 
     def requirements(self) -> tuple[Requirement, ...]:
         return (self.curve,)
@@ -74,7 +80,7 @@ class TruePositiveIdentification(OpenSetMetric):
     $\max_t \{\, 1 - \mathrm{FNIR}(t) \;:\; \mathrm{FPIR}(t) \le f \,\}$
 
     A probe is identified where its mate is within the rank (the first by default, `rank=0` for any) and scores at least
-    the threshold.
+    the threshold. Of equal scores the mate is the first, or with `ties=worst` the last.
 
     Undefined when there are no probes that are enrolled, or none that are not.
 

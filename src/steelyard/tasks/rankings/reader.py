@@ -2,7 +2,7 @@
 
 TREC files: judgements (`query 0 document relevance`) and runs (`query Q0 document rank score tag`).
 
-Embeddings and their labels, from a dict of arrays or an .npz file.
+Embeddings and their labels, from a dict of arrays or an .npz file. Tables of probes and people.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.plain import to_numpy
 from steelyard.core.rankings import Ids, Rankings
-from steelyard.core.records import Array, Schema, as_object
+from steelyard.core.records import Array, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.frames import arrow_text, is_frame, lazy_frame
 from steelyard.io.json import unique
@@ -50,6 +50,7 @@ from steelyard.io.read import READERS, as_ids, column_name, read_table, to_recor
 from steelyard.io.table import Table
 from steelyard.io.text import ending, is_plain, open_text, read_bytes
 from steelyard.maps.arrays import array_names, numpy_file
+from steelyard.tasks.rankings import identities
 
 ENDINGS = ("", ".qrels", ".qrel", ".run", ".trec", ".res", ".txt", ".input", ".test")
 _FIELDS = {
@@ -259,10 +260,7 @@ def _refuse_wrong(finite: Array, near: Array, name: str, source: str) -> None:
         )
 
 
-RankedSide = Rankings | Embeddings
-
-
-def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, str]) -> tuple[RankedSide, RankedSide]:
+def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, str]) -> tuple[Records, Records]:
     """Read both sides. A schema's key is the query and the document; `mapping` renames columns of tables."""
     if predictions is None:
         raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
@@ -272,7 +270,7 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
         side, dot, name = target.rpartition(".")
         if (dot and side not in schemas) or name not in names:
             raise UnknownName(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(names)))
-    read: dict[str, RankedSide] = {
+    read: dict[str, Records] = {
         "truth": of_truth(_read_side, truth, task.truth, mapping, "truth"),
         "prediction": _read_side(predictions, task.prediction, mapping, "prediction"),
     }
@@ -291,12 +289,12 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
     return read["truth"], read["prediction"]
 
 
-def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> RankedSide:
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side alone."""
     return _read_side(data, task.truth if side == "truth" else task.prediction, columns, side)
 
 
-def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> RankedSide:
+def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> Records:
     shown = "truth" if side == "truth" else "predictions"
     if isinstance(data, Rankings):
         return data
@@ -304,7 +302,11 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
         path, shown = Path(data), str(data)
         suffix = ending(path)
         if suffix == ".npz":
-            return read_npz(path, shown)
+            names = array_names(str(path))
+            if not identities.is_of_probes(names, mapping):
+                return read_npz(path, shown)
+            columns = {name: numpy_file(str(path), name) for name in names}
+            return _from_table(read_table(columns, shown), schema, mapping, side, None)
         if suffix in (".parquet", ".pq"):
             data = open_parquet(path, shown)
         elif suffix in READERS:
@@ -326,8 +328,10 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
     return _from_table(read_table(data, shown), schema, mapping, side, None)
 
 
-def _from_table(table: Table, schema: Schema, mapping: Mapping[str, str], side: str, frame: Any) -> Rankings:
+def _from_table(table: Table, schema: Schema, mapping: Mapping[str, str], side: str, frame: Any) -> Records:
     """Take a table's columns; those of ids go to the native core as they lie."""
+    if identities.is_of_probes(table.columns, mapping):
+        return to_records(table, identities.TRUTH if side == "truth" else identities.PREDICTION, {}, side)
     names = {name: column_name(table, name, mapping, side) for name in schema.key}
     rest = Schema((), tuple(column for column in schema.columns if column.name not in schema.key))
     columns = {name: table.columns[name] for name in table.columns if name not in names.values()}

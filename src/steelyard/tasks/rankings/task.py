@@ -18,7 +18,7 @@ from steelyard.core.embeddings import Embeddings
 from steelyard.core.options import Options
 from steelyard.core.records import Column, Records, Schema, weight_column
 from steelyard.core.task import Policy, Task
-from steelyard.tasks.rankings import embeddings, graded, hits, open_set
+from steelyard.tasks.rankings import embeddings, graded, hits, identities, open_set
 
 KEY = ("query", "doc")
 TRUTH = Schema(
@@ -56,6 +56,8 @@ PREDICTION = Schema(
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> RankedPairs:
     """Find the rank of every judged document."""
+    if identities.has_probes(truth) or identities.has_probes(prediction):
+        return join_rankings(*identities.as_lists(truth, prediction, options), KEY, policy, weight="sample_weight")
     if isinstance(truth, Embeddings) and isinstance(prediction, Embeddings):
         return embeddings.ranked_pairs(*embeddings.without_junk(truth, prediction, options), policy, options)
     truth, prediction = embeddings.prepare(truth, prediction, options)
