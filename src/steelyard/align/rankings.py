@@ -36,7 +36,7 @@ class RankedPairs(Frozen):
     Rows are sorted by unit, then by rank, those that were not retrieved last. `row` is a row's place in the truth.
     `rank`, `rank_input` and `rank_single` differ where scores are equal: by document id, by the order of the input, by
     document id after rounding scores to single precision. `rank_last` is that of the last of equal scores, where it is
-    known, and `gallery` the images that embeddings are ranked among.
+    known, and `gallery` the images that embeddings are ranked among. `person` is the label of each unit, of embeddings.
     """
 
     truth: Rankings
@@ -55,6 +55,7 @@ class RankedPairs(Frozen):
     rank_last: Array | None = None
     run: Rankings | None = None
     gallery: Any = None
+    person: Array | None = None
 
     @property
     def metadata(self) -> Metadata:
@@ -62,11 +63,26 @@ class RankedPairs(Frozen):
         return Metadata()
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
-        """A column of the truth, one value a judged document."""
+        """A column of the truth, one value a judged document; or the person of each unit."""
+        people = self.unit_values(name)
+        if people is not None:
+            return people, np.arange(len(people))
         values = self.truth.find(name)
         if values is None:
             raise no_slice_column(self.truth, name, "A TREC file or a nested dict has no such columns.")
         return values[self.source_rows()], self.owner
+
+    def unit_values(self, name: str) -> Array | None:
+        """The person of each unit, where the truth has labels."""
+        return self.person if name == "person" and self.truth.find(name) is None else None
+
+    @property
+    def shared(self) -> Array:
+        """Whether a unit shares its person with another one, where cameras say that labels are people."""
+        if self.person is None or not self.gallery.cameras:
+            return np.zeros(len(self.units), dtype=bool)
+        _, code, count = np.unique(self.person.astype(str), return_inverse=True, return_counts=True)
+        return np.asarray(count[code.ravel()] > 1)
 
     def source_rows(self) -> Array:
         """The row in the source of each judged document."""

@@ -253,3 +253,84 @@ def test_cameras_without_a_common_id_are_noticed() -> None:
     assert "cameras-differ" not in {finding.code for finding in sy.check("rankings", truth, predictions).findings}
     moved = truth | {"gallery_camera": truth["gallery_camera"] + 10}
     assert sy.check("rankings", moved, predictions)["cameras-differ"].severity == "warning"
+
+
+def explained(golden: dict[str, Any], *tools: str) -> dict[str, dict[str, float]]:
+    truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
+    predictions = {"distance": np.array(golden["distance"])}
+    report = sy.evaluate("rankings", truth, predictions, ["map"], confidence=None, explain=tools)
+    return {each.tool: dict(each.theirs) for each in report.explanations}
+
+
+def test_explanations_have_the_numbers_of_the_tools() -> None:
+    golden = GOLDENS["reid"]["drawn"]
+    tools = explained(golden, "torchreid", "fast-reid", "layumi", "open-reid")
+    # Equal distances, in the order of an unstable sort, move a mean by less than 0.003.
+    for tool, name in (("torchreid", "torchreid"), ("fast-reid", "fastreid"), ("open-reid", "openreid")):
+        assert tools[tool]["map"] == pytest.approx(golden[name]["map"], abs=0.003)
+        cmc = golden[name]["cmc_market" if tool == "open-reid" else "cmc"]
+        assert [tools[tool][f"hit@{k}"] for k in (1, 5, 10)] == [near(cmc[k - 1]) for k in (1, 5, 10)]
+    assert tools["open-reid"]["map"] == near(golden["openreid"]["map"])
+    assert tools["fast-reid"]["minp"] == near(golden["fastreid"]["minp"])
+    assert tools["torchreid"]["map"] == pytest.approx(golden["torchreid_cython"]["map"], abs=0.003)
+    cmc = golden["layumi"]["cmc_over_all_queries"]
+    assert [tools["layumi"][f"hit@{k}"] for k in (1, 5, 10)] == [near(cmc[k - 1]) for k in (1, 5, 10)]
+    assert tools["layumi"]["map"] == pytest.approx(golden["layumi"]["map_over_all_queries"], abs=0.003)
+
+
+def test_explanations_need_cameras() -> None:
+    truth, predictions = {"query_label": [1, 1, 2, 2]}, {"query": np.eye(4)}
+    with refuses("E-unsupported", "cameras"):
+        sy.evaluate("rankings", truth, predictions, ["map"], confidence=None, explain=["layumi"])
+    lists = {"query": ["q"], "doc": ["a"], "relevance": [1]}, {"query": ["q"], "doc": ["a"], "score": [1]}
+    with refuses("E-unsupported", "cameras"):
+        sy.evaluate("rankings", *lists, ["map"], confidence=None, explain=["layumi"])
+
+
+@pytest.mark.parametrize("name", ["drawn", "ties"])
+def test_tar_of_the_pairs_that_the_camera_rule_leaves(name: str) -> None:
+    golden = GOLDENS["reid"][name]
+    query, gallery = np.array(golden["query_id"]), np.array(golden["gallery_id"])
+    same = query[:, None] == gallery
+    camera = np.array(golden["query_camera"])[:, None] == np.array(golden["gallery_camera"])
+    kept = ~(same & camera)
+    label, distance = same[kept].astype(int), np.array(golden["distance"], dtype=float)[kept]
+    for far, expected in golden["tar_at_far_same_pairs"].items():
+        report = sy.evaluate("labels", {"label": label}, {"score": -distance}, [f"tar@{far}"], confidence=None)
+        assert report[f"tar@{far}"].value == near(expected)
+
+
+def test_people_are_clusters_even_without_a_match() -> None:
+    golden = GOLDENS["reid"]["drawn"]
+    truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
+    predictions = {"distance": np.array(golden["distance"])}
+    rows = [(q, g) for q in range(10) for g in range(60) if golden["gallery_id"][g] != -1]
+    ids, cameras = (golden["query_id"], golden["gallery_id"]), (golden["query_camera"], golden["gallery_camera"])
+    judged = {
+        "query": [q for q, _ in rows],
+        "doc": [g for _, g in rows],
+        "relevance": [int(ids[0][q] == ids[1][g]) for q, g in rows],
+        "exclude": [int(ids[0][q] == ids[1][g] and cameras[0][q] == cameras[1][g]) for q, g in rows],
+        "person": [ids[0][q] for q, _ in rows],
+    }
+    run = {"query": judged["query"], "doc": judged["doc"], "score": [-golden["distance"][q][g] for q, g in rows]}
+    for cluster in ("person", None):
+        sides = ((truth, predictions), (judged, run))
+        arrays, lists = (sy.evaluate("rankings", *side, ["minp"], cluster=cluster)["minp"] for side in sides)
+        assert arrays.value == near(lists.value)
+        assert arrays.interval is not None
+        assert lists.interval is not None
+        assert arrays.interval == tuple(near(end) for end in lists.interval)
+
+
+def test_queries_that_share_a_person_are_noted() -> None:
+    vectors = {"query": np.eye(4), "gallery": np.eye(4)}
+    cameras = {"query_camera": [0] * 4, "gallery_camera": [1] * 4}
+    for labels, more, noted in (
+        ([1, 1, 2, 3], cameras, True),
+        ([1, 2, 3, 4], cameras, False),
+        ([1, 1, 2, 3], {}, False),
+    ):
+        truth = {"query_label": labels, "gallery_label": [1, 2, 3, 4], **more}
+        report = sy.evaluate("rankings", truth, vectors, ["hit@1"], confidence=None)
+        assert any("cluster=person" in note for note in report["hit@1"].notes) == noted

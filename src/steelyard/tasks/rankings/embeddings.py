@@ -91,6 +91,17 @@ def without_junk(truth: Embeddings, prediction: Embeddings, options: Options) ->
     return sides[0], sides[1]
 
 
+def under_protocol(truth: Embeddings, prediction: Embeddings, policy: Policy, options: Options) -> RankedPairs:
+    """The ranks under the protocol of the options; `gallery` can rank under another one."""
+    pairs = ranked_pairs(*without_junk(truth, prediction, options), policy, options)
+
+    def under(protocol: str) -> RankedPairs:
+        other = replace(options, values={**options.values, "protocol": protocol})
+        return under_protocol(truth, prediction, policy, other)
+
+    return replace(pairs, gallery=replace(pairs.gallery, under=under))
+
+
 def _protocol(truth: Embeddings, options: Options) -> str | None:
     """The protocol, which is Market-1501's where cameras are known."""
     protocol: str | None = options.of("protocol")
@@ -131,8 +142,6 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
     owner, row = _alike_rows(truth, parts)
     judged = _rankings(truth.source, parts, owner, row, np.ones(len(row)))
     excluded = _same_camera(truth, owner, row)
-    if excluded is not None:
-        judged = replace(judged, columns={"person": _names(truth["query_label"])[owner]})
     sums = _native.ranking_sums(judged.documents.key, judged.values, judged.starts)
     judged.content.append(Content(np.diff(judged.starts), sums))
     many, last, in_order = len(parts.query), None, None
@@ -164,6 +173,7 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
         coverage=Coverage(many, many, many, 0, 0, policy.missing),
         rank_last=None if last is None else last[order],
         gallery=_gallery(truth, prediction, parts, owner, row, options),
+        person=_names(truth["query_label"])[unit],
     )
     return pairs if excluded is None else pairs.without(excluded[order])
 
@@ -182,7 +192,7 @@ def _gallery(
             return np.asarray(-(gallery @ queries[query]) / np.linalg.norm(gallery, axis=1))
         return np.asarray(((gallery - queries[query]) ** 2).sum(axis=1))
 
-    return Gallery(distances, identity, _tie(parts), owner, row)
+    return Gallery(distances, identity, _tie(parts), owner, row, cameras="query_camera" in truth)
 
 
 def _same_camera(truth: Embeddings, owner: Array, row: Array) -> Array | None:

@@ -23,7 +23,8 @@ from steelyard.tasks.rankings.sums import QueryValue
 class Gallery(Frozen):
     """All gallery images: their identities, what orders equal distances, and distances from a query.
 
-    `query` and `place` are those of each judged row; `identity` is a code per image.
+    `query` and `place` are those of each judged row; `identity` is a code per image. `under` ranks them under another
+    protocol.
     """
 
     distances: Callable[[int], Array]
@@ -31,6 +32,8 @@ class Gallery(Frozen):
     tie: Array
     query: Array
     place: Array
+    under: Callable[[str], Any] | None = None
+    cameras: bool = False
 
 
 def shares_nearer(line: Array, tie: Array, identity: Array, own: int, place: int) -> Array:

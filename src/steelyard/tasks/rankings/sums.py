@@ -49,7 +49,9 @@ def _over(numerator: Floats, denominator: Any, defined: Array) -> Floats:
 
 
 class QueryCount(Sum):
-    """A number of queries: all `queries`, those that the run is `missing`, those where judged documents are `tied`."""
+    """A number of queries: all `queries`, those that the run is `missing`, those where judged documents are `tied`, or
+    that have a `shared` person.
+    """
 
     name = "rankings.queries"
 

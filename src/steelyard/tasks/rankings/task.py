@@ -59,7 +59,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     if identities.has_probes(truth) or identities.has_probes(prediction):
         return join_rankings(*identities.as_lists(truth, prediction, options), KEY, policy, weight="sample_weight")
     if isinstance(truth, Embeddings) and isinstance(prediction, Embeddings):
-        return embeddings.ranked_pairs(*embeddings.without_junk(truth, prediction, options), policy, options)
+        return embeddings.under_protocol(truth, prediction, policy, options)
     truth, prediction = embeddings.prepare(truth, prediction, options)
     level = embeddings.landmark_level(options)
     if level is not None:

@@ -16,6 +16,7 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache, Statistic
 from steelyard.core.units import Units
 from steelyard.core.weights import Role
+from steelyard.tasks.rankings.explain import explain as explain
 from steelyard.tasks.rankings.graded import DiscountedGain
 from steelyard.tasks.rankings.hits import Hit, Precision, Recall
 
