@@ -35,6 +35,7 @@ PATHS: list[Row] = [
     path("not there", "nowhere.csv", None, "nowhere.csv", "no such file", "Check the path"),
     path("empty", "", None, "not a supported format"),
     path("a folder", "t.csv", lambda p: p.mkdir(), "t.csv", "is a folder"),
+    path("a folder without an ending", "t", lambda p: p.mkdir(), "t", "is a folder"),
     path("a pipe that nobody fills", "t.csv", lambda p: os.mkfifo(p), "t.csv", "regular file"),
     path("a link to nothing", "t.csv", lambda p: os.symlink("nowhere", p), "t.csv", "no such file"),
     path("a link to itself", "t.csv", lambda p: os.symlink("t.csv", p), "t.csv"),

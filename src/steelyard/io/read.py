@@ -120,6 +120,8 @@ def read_table(data: Any, side: str) -> Table:
     reader = READERS.get(ending(path))
     if reader is None:
         endings = ", ".join(READERS)
+        if str(data) and path.is_dir():
+            raise UnknownFormat("is a folder", where=str(data), remedy=f"Give a table: {endings}.")
         if is_entry(path):
             refuse_foreign(first_bytes(path, str(data)), str(data))
         raise UnknownFormat(f"'{path.suffix}' is not a supported format", where=str(data), remedy=f"Known: {endings}.")
