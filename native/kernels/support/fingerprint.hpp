@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "support/random.hpp"
@@ -42,7 +43,11 @@ inline std::array<std::uint8_t, 32> fingerprint(std::span<const std::uint8_t> by
   Fingerprint print;
   auto word = [](const std::uint8_t* x) {
     std::uint64_t w = 0;
-    for (std::size_t b = 0; b < 8; ++b) w |= std::uint64_t{x[b]} << (8 * b);
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&w, x, sizeof w);
+    } else {
+      for (std::size_t b = 0; b < 8; ++b) w |= std::uint64_t{x[b]} << (8 * b);
+    }
     return w;
   };
   auto add = [&](const std::uint8_t* x) { print.add(word(x), word(x + 8), word(x + 16), word(x + 24)); };

@@ -46,7 +46,8 @@ def pack_array(array: Array, where: str) -> bytes:
     if kind not in _KINDS:
         kind = "<f4" if array.dtype == np.float16 else "<f8"
     axes = np.array(array.shape, dtype="<u4").tobytes()
-    return bytes((_KINDS.index(kind), array.ndim)) + axes + np.ascontiguousarray(array, dtype=kind).tobytes()
+    values = np.ascontiguousarray(array, dtype=kind)
+    return b"".join((bytes((_KINDS.index(kind), array.ndim)), axes, values.data))  # copied once
 
 
 def unpack_array(data: bytes, where: str) -> Array:

@@ -303,7 +303,9 @@ class Sight:
     def _peak(self, picture: Picture, side: int) -> float:
         """The range of a side: as given, else that of its type."""
         pairs = self.pairs
-        given = pairs.ranges[side]
+        given, dtype = pairs.ranges[side], picture.pixels.dtype
+        if given is None and dtype != np.float64 and picture.peak >= np.iinfo(dtype).max:
+            return picture.peak  # no value can lie outside
         largest, least = float(picture.pixels.max()), float(picture.pixels.min())
         if given is None and picture.peak != picture.peak:
             guess = "1" if largest <= 1.5 else "255" if largest <= 256 else "65535"
