@@ -55,7 +55,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "table_cells", "table_distances", "table_grids", "table_path", "table_scan", "table_shared_cells",
     ),
     "documents.runs": ("match_runs",),
-    "images.kernels": ("image_errors", "image_filter", "image_halve", "image_similarity"),
+    "images.kernels": ("image_errors", "image_halve", "image_information", "image_similarity"),
     "captions.entries": (
         "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",
         "snowball_stem", "tree_tuples",

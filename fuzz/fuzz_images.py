@@ -1,4 +1,4 @@
-"""Fuzz the kernels of pictures: similarity in windows, halves, filters and errors."""
+"""Fuzz the kernels of pictures: similarity in windows, halves, visual information and errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def fuzz_kernels(rng: random.Random) -> None:
     halved = draw.call(_native.image_halve, x)
     if halved is not None and halved.dtype != np.float64:
         raise AssertionError("a half is not of floating-point numbers")
-    draw.call(_native.image_filter, np.ascontiguousarray(x[..., 0], dtype=np.float64), taps)
+    times = rng.choice([1, 5, 45])  # pictures that are too small are refused
+    large = [np.tile(side, (times, times, 1)) for side in (x, y)]
+    draw.call(_native.image_information, *large, 1.0, rng.choice([0.0, 1e-10, 1e-8]))
     draw.call(_native.image_errors, x, y)
     if kind is not np.float64:
         wide = x.astype(np.int64) - y.astype(np.int64)

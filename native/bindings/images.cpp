@@ -1,4 +1,6 @@
 // Bindings of pictures: checks, arrays and the interpreter's lock; the work is done elsewhere.
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -7,6 +9,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "arrays.hpp"
+#include "images/information.hpp"
 #include "images/similarity.hpp"
 
 namespace steelyard::images_binding {
@@ -100,15 +103,22 @@ Out<double> halve(Picture p) {
   return result;
 }
 
-Out<double> filter(In2<double> plane, In1<double> taps) {
-  const std::vector<double> window = taps_of(taps);
-  require(plane.shape(0) >= window.size() && plane.shape(1) >= window.size(), "the plane is smaller than the window");
+Out<double> information_of(Picture x, Picture y, double scale, double eps) {
+  check_pair(x, y);
+  require(std::min(x.shape(0), x.shape(1)) >= kInformationLeast, "a picture has fewer than 41 rows or columns");
+  require(std::isfinite(scale) && eps > 0, "the scale or eps is out of range");
   double* out;
-  auto result = make_raw<double>({plane.shape(0) - window.size() + 1, plane.shape(1) - window.size() + 1}, out);
-  {
+  const std::size_t channels = x.shape(2);
+  auto result = make_array<double>({channels, 2}, out);
+  by_type(x, true, [&]<typename T>(const T* first) {
+    const T* second = static_cast<const T*>(y.data());
     nb::gil_scoped_release release;
-    filter_plane(plane.data(), plane.shape(0), plane.shape(1), window, out);
-  }
+    for (std::size_t c = 0; c < channels; ++c) {
+      const Information found = information(first + c, second + c, x.shape(0), x.shape(1), channels, scale, eps);
+      out[2 * c] = found.carried;
+      out[2 * c + 1] = found.there;
+    }
+  });
   return result;
 }
 
@@ -139,8 +149,8 @@ void bind(nb::module_& m) {
         nb::arg("map") = false,
         "Mean SSIM (or Wang's universal index) and contrast of each channel, and the map where it is asked for.");
   m.def("image_halve", &halve, nb::arg("picture").noconvert(), "Means of 2 by 2 pixels; an odd end is left out.");
-  m.def("image_filter", &filter, nb::arg("plane").noconvert(), nb::arg("taps").noconvert(),
-        "A plane filtered along both axes, where the window lies inside.");
+  m.def("image_information", &information_of, nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::arg("scale"),
+        nb::arg("eps"), "Visual information of each channel: what the distorted picture y has, and all that there is.");
   m.def("image_errors", &errors, nb::arg("x").noconvert(), nb::arg("y").noconvert(),
         "Sums of squared and of absolute differences of each channel.");
 }

@@ -325,8 +325,10 @@ def image_similarity(x: NDArray[numpy.generic], y: NDArray[numpy.generic], taps:
 def image_halve(picture: NDArray[numpy.generic]) -> NDArray[numpy.float64]:
     """Means of 2 by 2 pixels; an odd end is left out."""
 
-def image_filter(plane: NDArray[numpy.float64], taps: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
-    """A plane filtered along both axes, where the window lies inside."""
+def image_information(x: NDArray[numpy.generic], y: NDArray[numpy.generic], scale: float, eps: float) -> NDArray[numpy.float64]:
+    """
+    Visual information of each channel: what the distorted picture y has, and all that there is.
+    """
 
 def image_errors(x: NDArray[numpy.generic], y: NDArray[numpy.generic]) -> NDArray[numpy.int64]:
     """Sums of squared and of absolute differences of each channel."""

@@ -14,6 +14,7 @@ from steelyard import _native
 from steelyard.core.records import Records
 from steelyard.io.digest import LARGE, digest
 from steelyard.maps import load
+from steelyard.maps.arrays import pack_array, unpack_array
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3, 4, 5, 1001])
@@ -58,3 +59,13 @@ def test_files_of_maps_are_read_once_and_enter_by_their_bytes(tmp_path: Path, mo
     contents = b"".join(sha256(file.read_bytes()).digest() for file in files)
     whole = sha256(b"image:2:a\x1fbmap:2:" + sha256(contents).digest())
     assert report.sources.truth.digest == report.sources.predictions.digest == f"sha256:{whole.hexdigest()}"
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8"])
+def test_packed_arrays_are_the_same_however_they_lie(dtype: str) -> None:
+    values = np.arange(24).reshape(4, 6).astype(dtype)
+    head = bytes((["u1", "u2", "f4", "f8"].index(dtype), 2)) + np.array([4, 6], "<u4").tobytes()
+    packed = head + values.astype(np.dtype(dtype).newbyteorder("<")).tobytes()
+    for same in (values, np.asfortranarray(values), np.repeat(values, 2, axis=1)[:, ::2]):
+        assert pack_array(same, "a") == packed
+    assert unpack_array(packed, "a").tolist() == values.tolist()

@@ -133,3 +133,26 @@ def test_boxes_of_quadrilaterals(wrong: dict[str, Any], side: str) -> None:
     shapes = {"shape": SQUARE, "d_shape": SQUARE, "d_area": f64(1)}
     with pytest.raises(ValueError, match=f"columns of the {side} differ in length"):
         _native.quads_match(SimpleNamespace(**OBJECTS | shapes | wrong), MatchRules(**RULES))
+
+
+def test_information_of_flat_pictures_is_none_and_of_equal_ones_the_same() -> None:
+    flat = np.full((41, 41, 2), 7, np.uint8)
+    assert _native.image_information(flat, flat, 1.0, 1e-10).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    noise = np.random.default_rng(0).integers(0, 256, (41, 300, 1)).astype(np.uint8)  # more than one strip of columns
+    carried, there = _native.image_information(noise, noise, 1.0, 1e-10)[0].tolist()
+    assert there > 0
+    assert carried == pytest.approx(there, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "eps", "message"),
+    [
+        (np.zeros((40, 41, 1)), np.zeros((40, 41, 1)), 1e-8, "fewer than 41 rows or columns"),
+        (np.zeros((41, 41, 1)), np.zeros((41, 42, 1)), 1e-8, "of different sizes"),
+        (np.zeros((41, 41, 1)), np.zeros((41, 41, 1), np.uint8), 1e-8, "of different types"),
+        (np.zeros((41, 41, 1)), np.zeros((41, 41, 1)), 0.0, "eps is out of range"),
+    ],
+)
+def test_pictures_whose_information_is_refused(x: Any, y: Any, eps: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _native.image_information(x, y, 1.0, eps)

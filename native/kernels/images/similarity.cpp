@@ -310,19 +310,6 @@ void halve_picture(const T* from, std::size_t height, std::size_t width, std::si
   }
 }
 
-void filter_plane(const double* from, std::size_t height, std::size_t width, const std::vector<double>& taps,
-                  double* to) {
-  const std::size_t n = taps.size(), columns = width - n + 1;
-  std::vector<double> filtered(width);
-  std::vector<const double*> rows(n), shifted(n);
-  for (std::size_t i = 0; i + n <= height; ++i, to += columns) {
-    for (std::size_t k = 0; k < n; ++k) rows[k] = from + (i + k) * width;
-    weigh_rows(rows.data(), taps.data(), n, width, filtered.data());
-    for (std::size_t k = 0; k < n; ++k) shifted[k] = filtered.data() + k;
-    weigh_rows(shifted.data(), taps.data(), n, columns, to);
-  }
-}
-
 namespace {
 
 // Sums over bytes one after the other, in forms that compilers turn into instructions for products of pairs and for

@@ -45,10 +45,6 @@ void window_similarity(const WindowJob& job, const T* x, const T* y, double* out
 template <typename T>
 void halve_picture(const T* from, std::size_t height, std::size_t width, std::size_t channels, double* to);
 
-// A plane filtered by a window along both axes, where it lies inside.
-void filter_plane(const double* from, std::size_t height, std::size_t width, const std::vector<double>& taps,
-                  double* to);
-
 // Of each channel: the sum of squared and of absolute differences.
 template <typename T>
 void picture_errors(const T* x, const T* y, std::size_t pixels, std::size_t channels, std::int64_t* out);

@@ -15,7 +15,9 @@ const WideKernels& table() {
                                        poisson_weights,
                                        poisson_counts,
                                        byte_products,
-                                       focal_stretch};
+                                       focal_stretch,
+                                       filter_row,
+                                       information_row};
   return kernels;
 }
 

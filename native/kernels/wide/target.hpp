@@ -15,6 +15,8 @@ void poisson_counts(const std::uint64_t* streams, std::size_t units, std::size_t
 void byte_products(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
                    std::size_t vectors, std::int32_t start, float* out);
 double focal_stretch(const FocalStretch& job);
+void filter_row(const FilterRow& job);
+void information_row(InformationRow& job);
 
 const WideKernels& table();
 

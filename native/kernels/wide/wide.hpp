@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "ap/figures.hpp"
+#include "images/information.hpp"
 #include "losses/focal.hpp"
 
 namespace steelyard {
@@ -33,6 +34,9 @@ struct WideKernels {
                         std::size_t vectors, std::int32_t start, float* out);
   // The sum of the focal loss of a stretch of logits; see losses/focal.hpp.
   double (*focal_stretch)(const FocalStretch& job);
+  // Rows of visual information fidelity; see images/information.hpp.
+  void (*filter_row)(const FilterRow& job);
+  void (*information_row)(InformationRow& job);
 };
 
 const WideKernels& wide_kernels();

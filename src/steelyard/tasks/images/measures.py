@@ -260,47 +260,11 @@ def uqi(x: Array, y: Array, preset: str = "paper") -> float:
 def vif(x: Array, y: Array, peak: float, preset: str = "piq") -> float:
     """Visual information fidelity in the pixel domain; x is the reference."""
     require_side(x.shape, 41, "vif", preset)
-    planes = [np.moveaxis(side.astype(np.float64) * (255 / peak), 2, 0) for side in (x, y)]
     eps = 1e-8 if preset == "piq" else 1e-10
-    parts = [_information(np.ascontiguousarray(a), np.ascontiguousarray(b), eps) for a, b in zip(*planes, strict=True)]
+    parts = _native.image_information(x, y, 255 / peak, eps).tolist()  # of each channel: what y carries, what there is
     if preset == "piq":
-        return (parts[0][0] + eps) / (parts[0][1] + eps)
+        return float((parts[0][0] + eps) / (parts[0][1] + eps))
     return float(np.mean([carried / there if there else math.nan for carried, there in parts]))
-
-
-def _information(reference: Array, distorted: Array, eps: float) -> tuple[float, float]:
-    """Information of the reference that the distorted plane has, and all that there is."""
-    noise, carried, there = 2.0, 0.0, 0.0
-    for level in range(4):
-        size = 2 ** (4 - level) + 1
-        taps = gaussian(size, size / 5)
-        if level:
-            reference, distorted = (
-                np.ascontiguousarray(_native.image_filter(plane, taps)[::2, ::2]) for plane in (reference, distorted)
-            )
-        mean, other, square, other_square, product = (
-            _native.image_filter(plane, taps)
-            for plane in (reference, distorted, reference * reference, distorted * distorted, reference * distorted)
-        )
-        of_reference = np.maximum(square - mean * mean, 0)
-        of_distorted = np.maximum(other_square - other * other, 0)
-        covariance = product - mean * other
-        gain = covariance / (of_reference + eps)
-        rest = of_distorted - gain * covariance
-        flat = of_reference < eps
-        gain[flat] = 0
-        rest[flat] = of_distorted[flat]
-        of_reference[flat] = 0
-        plain = of_distorted < eps
-        gain[plain] = 0
-        rest[plain] = 0
-        against = gain < 0
-        rest[against] = of_distorted[against]
-        gain[against] = 0
-        np.maximum(rest, eps, out=rest)
-        carried += float(np.log10(1 + gain * gain * of_reference / (rest + noise)).sum())
-        there += float(np.log10(1 + of_reference / noise).sum())
-    return carried, there
 
 
 YIQ = np.array([[0.299, 0.587, 0.114], [0.5959, -0.2746, -0.3213], [0.2115, -0.5227, 0.3112]])
