@@ -50,6 +50,21 @@ def untied(golden: dict[str, Any]) -> Any:
     return np.array(alone)
 
 
+def ordered(golden: dict[str, Any], first: bool) -> dict[str, Any]:
+    """Without ties: the matches come before, or behind, all images at the same distance."""
+    distance = np.array(golden["distance"])
+    match = np.array(golden["query_id"])[:, None] == np.array(golden["gallery_id"])[None]
+    gaps = np.diff(np.unique(distance))
+    return golden | {"distance": distance + (-1 if first else 1) * gaps.min() / 4 * match}
+
+
+def assert_some_order(expected: Any, own: Any, worst: Any, best: Any) -> None:
+    """Both values are those of some order of equal distances: references sort in an unstable way."""
+    for value in (expected, own):
+        assert np.all(np.array(worst) <= np.array(value) + 1e-7)
+        assert np.all(np.array(value) <= np.array(best) + 1e-7)
+
+
 def test_rank_and_precision_by_query_as_the_references() -> None:
     golden = GOLDENS["reid"]["drawn"]
     alone = untied(golden)
@@ -59,11 +74,13 @@ def test_rank_and_precision_by_query_as_the_references() -> None:
         ("torchreid", "minp", golden["fastreid"]["inp"]),
         ("layumi", "map_trapezoid", golden["layumi"]["ap"]),
     ):
-        units = evaluate(golden, metric, protocol=protocol).units()
-        own = np.array(units.values[metric])
-        own = own[~np.isnan(own)]  # the query without a match has none
-        assert own[alone] == near(np.array(expected)[alone])
-        assert own == pytest.approx(np.array(expected), abs=0.03)  # ties in the order of an unstable sort
+        own, worst, best = (
+            np.array(evaluate(data, metric, protocol=protocol).units().values[metric])
+            for data in (golden, ordered(golden, first=False), ordered(golden, first=True))
+        )
+        found = ~np.isnan(own)  # the query without a match has none
+        assert own[found][alone] == near(np.array(expected)[alone])
+        assert_some_order(expected, own[found], worst[found], best[found])
 
 
 def test_means_that_do_not_depend_on_the_order_of_ties() -> None:
@@ -84,8 +101,12 @@ def test_means_that_do_not_depend_on_the_order_of_ties() -> None:
     ]
     tied = GOLDENS["reid"]["ties"]
     assert values(tied, "map(ties=pooled)", protocol="open-reid") == [near(tied["openreid"]["map"])]
-    mean = float(np.mean(golden["layumi"]["ap"]))
-    assert values(golden, "map_trapezoid(empty=zero)", protocol="layumi") == [pytest.approx(mean * 9 / 10, abs=0.003)]
+    mean = float(np.mean(golden["layumi"]["ap"])) * 9 / 10  # one query of ten has no match
+    own, worst, best = (
+        values(data, "map_trapezoid(empty=zero)", protocol="layumi")
+        for data in (golden, ordered(golden, first=False), ordered(golden, first=True))
+    )
+    assert_some_order(mean, own, worst, best)
 
 
 def test_fewer_images_left_than_the_rank_asked_for() -> None:
@@ -265,17 +286,21 @@ def explained(golden: dict[str, Any], *tools: str) -> dict[str, dict[str, float]
 def test_explanations_have_the_numbers_of_the_tools() -> None:
     golden = GOLDENS["reid"]["drawn"]
     tools = explained(golden, "torchreid", "fast-reid", "layumi", "open-reid")
-    # Equal distances, in the order of an unstable sort, move a mean by less than 0.003.
+    worst, best = (explained(ordered(golden, first), *tools) for first in (False, True))
     for tool, name in (("torchreid", "torchreid"), ("fast-reid", "fastreid"), ("open-reid", "openreid")):
-        assert tools[tool]["map"] == pytest.approx(golden[name]["map"], abs=0.003)
         cmc = golden[name]["cmc_market" if tool == "open-reid" else "cmc"]
         assert [tools[tool][f"hit@{k}"] for k in (1, 5, 10)] == [near(cmc[k - 1]) for k in (1, 5, 10)]
     assert tools["open-reid"]["map"] == near(golden["openreid"]["map"])
     assert tools["fast-reid"]["minp"] == near(golden["fastreid"]["minp"])
-    assert tools["torchreid"]["map"] == pytest.approx(golden["torchreid_cython"]["map"], abs=0.003)
     cmc = golden["layumi"]["cmc_over_all_queries"]
     assert [tools["layumi"][f"hit@{k}"] for k in (1, 5, 10)] == [near(cmc[k - 1]) for k in (1, 5, 10)]
-    assert tools["layumi"]["map"] == pytest.approx(golden["layumi"]["map_over_all_queries"], abs=0.003)
+    for tool, expected in (
+        ("torchreid", golden["torchreid"]["map"]),
+        ("torchreid", golden["torchreid_cython"]["map"]),
+        ("fast-reid", golden["fastreid"]["map"]),
+        ("layumi", golden["layumi"]["map_over_all_queries"]),
+    ):
+        assert_some_order(expected, tools[tool]["map"], worst[tool]["map"], best[tool]["map"])
 
 
 def test_explanations_need_cameras() -> None:
