@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct RatePoints {
     right.assign(1, 0.0);
     end.assign(1, 0);
     whole = true;
+  }
+  void reserve(std::size_t n) {
+    for (auto* column : {&hit, &miss, &right}) column->reserve(n);
+    end.reserve(n);
   }
   std::size_t size() const { return hit.size(); }
   double hits() const { return hit.back(); }
@@ -82,7 +87,9 @@ bool is_read_at_hits(RateFigure figure, View<double> parameters) {
     case RateFigure::auc:
     case RateFigure::ap:
     case RateFigure::best_f1:
-    case RateFigure::best_threshold: return true;
+    case RateFigure::best_threshold:
+    case RateFigure::misses:
+    case RateFigure::hits: return true;
     default: return false;
   }
 }
@@ -139,6 +146,36 @@ void collect_at_hits(const RatedEvents& in, const HitRuns& runs, const double* t
   }
   for (; i < in.kind.size(); ++i) add(miss, i);
   push_all(i);
+}
+
+// The same points where every event weighs 1: others are not walked, since their number follows from the place.
+void collect_counts_at_hits(const RatedEvents& in, RatePoints& points) {
+  constexpr std::uint64_t kHits = 0x0101010101010101;
+  points.clear();
+  const std::size_t n = in.kind.size();
+  const auto most = std::count_if(in.kind.begin(), in.kind.end(), [](std::uint8_t kind) { return kind & 1; });
+  points.reserve(std::min(n, 2 * static_cast<std::size_t>(most)) + 2);
+  std::size_t hits = 0, i = 0;
+  while (i < n) {
+    std::uint64_t eight = kHits;
+    if (i + sizeof eight <= n) std::memcpy(&eight, in.kind.data() + i, sizeof eight);
+    if (!(eight & kHits)) {
+      i += sizeof eight;
+      continue;
+    }
+    if (!(in.kind[i] & 1)) {
+      ++i;
+      continue;
+    }
+    std::size_t start = i, end = i + 1;
+    while (start > 0 && !in.last[start - 1]) --start;
+    while (end < n && !in.last[end - 1]) ++end;
+    push(points, static_cast<double>(hits), static_cast<double>(start - hits), start);
+    for (std::size_t k = i; k < end; ++k) hits += in.kind[k] & 1;
+    push(points, static_cast<double>(hits), static_cast<double>(end - hits), end);
+    i = end;
+  }
+  push(points, static_cast<double>(hits), static_cast<double>(n - hits), n);
 }
 
 double between(double x, double x0, double x1, double y0, double y1) {
@@ -369,6 +406,12 @@ void rates(const RatedEvents& events, Matrix<double> weights, RateFigure figure,
            double* out) {
   const std::size_t n = events.kind.size();
   const std::size_t workers = weights.rows * n < 20000 ? 1 : thread_count(threads);
+  if (is_read_at_hits(figure, parameters) && events.owner.empty() && events.value.empty()) {
+    RatePoints points;
+    collect_counts_at_hits(events, points);
+    std::fill(out, out + weights.rows, read_figure(events, figure, parameters, points));
+    return;
+  }
   if (is_read_at_hits(figure, parameters)) {
     const std::size_t units = weights.columns, blocks = (weights.rows + kLanes - 1) / kLanes;
     const HitRuns runs(events, units);

@@ -14,6 +14,8 @@ from support.paths import TESTS
 from support.refusal import refuses
 
 import steelyard as sy
+from steelyard import _native
+from steelyard.tasks.shared.rates import FIGURES
 
 GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "verification.json").read_text(encoding="utf-8"))
 TruthAndScores = tuple[dict[str, Any], dict[str, Any]]
@@ -61,6 +63,69 @@ def test_verification_as_its_references(name: str) -> None:
         assert abs(scores(sides, "dprime")[0]) == near(pyeer["decidability"])
 
 
+# Without a metric of ours, so not compared: pyeer's eer_low, eer_high and eer_th (bounds and place of its EER), j_index
+# and mccoef; of scikit-learn the number of points of det_curve and TAR read after points were dropped; figures of bob's
+# thresholds are compared, the thresholds themselves being no metric.
+@pytest.mark.parametrize("name", ["drawn", "no_ties", "separated", "reversed", "tie_at_limit"])
+def test_errors_at_limits_as_pyeer(name: str) -> None:  # not of equal scores: pyeer has no point above all scores
+    golden = GOLDENS["verification"][name]
+    sides, pyeer = pairs_of(golden), golden["pyeer"]
+    limits = {"fmr1000": 0.001, "fmr100": 0.01, "fmr20": 0.05, "fmr10": 0.1}
+    if name == "no_ties":  # FAR 1/150 and 2/150 are equally near to 0.01: rounding decides in pyeer
+        del limits["fmr100"]
+    specs = [f"frr@{limit}(rule=nearest)" for limit in limits.values()]
+    assert scores(sides, *specs) == [near(pyeer[key]) for key in limits]
+    lowest = 0.5 / len(golden["impostor"])
+    assert scores(sides, f"frr@{lowest}", "fpr@100(positive=1)", "roc_auc") == [
+        near(pyeer[key]) for key in ("fmr0", "fnmr0", "auc")
+    ]
+
+
+@pytest.mark.parametrize("name", GOLDENS["verification"])
+def test_rates_at_the_thresholds_of_bob(name: str) -> None:
+    golden = GOLDENS["verification"][name]
+    sides, bob = pairs_of(golden), golden["bob"]
+    points = [(bob["eer"]["threshold"], bob["eer"]["far"], bob["eer"]["frr"])]
+    points += [(at["threshold"], at["far"], 1 - at["tar"]) for at in bob.get("far_threshold", {}).values()]
+    for threshold, far, frr in points:
+        specs = f"far_at_threshold@{threshold!r}", f"frr_at_threshold@{threshold!r}"
+        assert scores(sides, *specs) == [near(far), near(frr)]
+    if "min_weighted_0.99" in bob and name != "all_equal":  # bob has no threshold above all scores
+        assert scores(sides, "min_dcf(p=0.01, normalise=no)") == [near(bob["min_weighted_0.99"])]
+
+
+def few_shot(*columns: Any) -> TruthAndScores:
+    episode, kind, right, weight = (list(column) for column in zip(*columns, strict=True))
+    truth = {"label": [1] * len(right), "episode": episode, "class": kind, "weight": weight}
+    return truth, {"label": right}
+
+
+def test_the_standard_error_over_episodes_is_that_of_their_mean() -> None:
+    golden = GOLDENS["few_shot"]  # an episode as two rows: the right share and the rest
+    rows = [
+        (f"e{k}", "c", right, share)
+        for k, accuracy in enumerate(golden["episode_accuracy"])
+        for right, share in ((1, accuracy), (0, 1 - accuracy))
+    ]
+    score = sy.evaluate("labels", *few_shot(*rows), "accuracy", cluster="episode")["accuracy"]
+    assert score.value == near(golden["mean"])
+    assert score.se == pytest.approx(golden["half_width"]["1.96_std_ddof1"] / 1.96, rel=1e-9)
+    low, high = score.interval
+    assert low < golden["mean"] < high
+
+
+def test_clusters_say_whether_episodes_or_classes_are_new() -> None:
+    rng = np.random.default_rng(5)
+    skill, right = rng.uniform(0.3, 0.9, 8), np.zeros((50, 8))
+    right[:] = rng.random((50, 8)) < skill
+    rows = [(f"e{i}", f"c{j}", int(right[i, j]), 1) for i in range(50) for j in range(8)]
+    for cluster, axis in (("episode", 1), ("class", 0)):
+        means = right.mean(axis=axis)
+        score = sy.evaluate("labels", *few_shot(*rows), "accuracy", cluster=cluster)["accuracy"]
+        assert score.value == near(right.mean())
+        assert score.se == pytest.approx(means.std(ddof=1) / np.sqrt(len(means)), rel=1e-9)
+
+
 def test_rates_at_a_fixed_threshold_and_best_accuracy_by_hand() -> None:
     sides = {"label": [1, 1, 1, 0, 0, 0, 0]}, {"score": [0.9, 0.6, 0.4, 0.7, 0.6, 0.2, 0.1]}
     assert scores(
@@ -71,6 +136,22 @@ def test_rates_at_a_fixed_threshold_and_best_accuracy_by_hand() -> None:
         "far_at_threshold@2",
         "best_accuracy",
     ) == [near(1 / 3), near(2 / 4), near(2 / 3), 0.0, near(5 / 7)]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+@pytest.mark.parametrize("levels", [3, 40, 10**6])
+def test_rates_without_owners_are_those_of_owners_that_weigh_one(share: float, levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    none, parameters = np.zeros(0, np.int64), np.array([0.1, 0.0, 1.0, 1.0])
+    for rows in (1, 7, 8, 9, 1003):
+        score = np.sort(rng.integers(0, levels, rows) / levels)[::-1].copy()
+        kind = (rng.random(rows) < share).astype(np.uint8) + 2 * rng.integers(0, 2, rows).astype(np.uint8)
+        last = np.append(score[1:] != score[:-1], True).astype(np.uint8)
+        for code in FIGURES.values():
+            read = kind, last, np.zeros(0), score, code, parameters
+            alone = _native.rates(np.ones((1, 1)), none, none, *read)
+            owned = _native.rates(np.ones((1, rows)), np.arange(rows), none, *read)
+            np.testing.assert_array_equal(alone, owned, err_msg=f"{rows} rows, figure {code}")
 
 
 def test_one_kind_alone_has_no_rate() -> None:

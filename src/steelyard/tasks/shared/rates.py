@@ -7,6 +7,7 @@ score is at least the threshold. Points are read at every distinct score and abo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -32,15 +33,23 @@ class RatedEvents:
     def __init__(self, block: RankingBlock, group: int = 0) -> None:
         part = slice(int(block.events.begin[group]), int(block.events.begin[group + 1]))
         columns = {name: column[part] for name, column in block.events.columns.items()}
-        self.unit = block.events.unit[part].astype(np.int64)
-        self.second = columns[SECOND].astype(np.int64) if SECOND in columns else NONE
-        kind = columns["positive"].astype(np.uint8)
-        right = columns["right"] * 2 if "right" in columns else 0
-        self.kind: Array = np.asarray(kind + right, dtype=np.uint8)
+        self._unit, self._second = block.events.unit[part], columns.get(SECOND, NONE)
+        kind = columns["positive"]
+        self.kind: Array = np.ascontiguousarray(kind + columns["right"] * 2 if "right" in columns else kind, np.uint8)
         self.score = np.ascontiguousarray(columns["score"], dtype=np.float64)
         self.value = np.ascontiguousarray(columns["weight"]) if "weight" in columns else np.zeros(0)
         self.last = np.ones(len(self.unit), dtype=np.uint8)
         self.last[:-1] = self.score[1:] != self.score[:-1]
+
+    @cached_property
+    def unit(self) -> Array:
+        """The unit of each event."""
+        return self._unit.astype(np.int64)
+
+    @cached_property
+    def second(self) -> Array:
+        """The other unit of each event; empty where events have one."""
+        return self._second.astype(np.int64)
 
     def read(self, weights: Weights, figure: int, parameters: Floats) -> Floats:
         """One value for each row of weights."""
