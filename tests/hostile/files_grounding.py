@@ -50,6 +50,9 @@ def references(name: str, data: bytes, *says: str) -> Row:
     return row(f"references, {name}", "evaluate grounding 'refs(unc).p' pred.csv", *says, files=files)
 
 
+LISTS: list[Any] = []
+for _ in range(60):  # as text, 2 ** 60 pairs of brackets
+    LISTS = [LISTS, LISTS]
 REFERENCE = {"ann_id": 1, "image_id": 1, "sentences": [{"sent_id": 1, "sent": "cup"}]}
 ROWS = [
     log("samples of another task", {"doc_id": 0, "resps": [["x"]], "exact": 1}, "log.jsonl", "refcoco_grounding"),
@@ -178,6 +181,16 @@ ROWS = [
     references("a pickle that names a function", pickle.dumps(print), "not loaded"),
     references("a pickle that is cut off", pickle.dumps([1, 2, 3])[:-4], "not a valid pickle"),
     references("an empty pickle", b"", "refs(unc).p"),
+    references("a place of the memo far beyond the file", b"\x80\x02]r\x00\x00\x00\x40.", "byte 3", "too large"),
+    references("a place of the memo as text", b"(lp1000000000\n.", "byte 2", "too large"),
+    references(
+        "bytes as long as the memory", b"\x80\x04\x8e" + (1 << 40).to_bytes(8, "little") + b".", "opcode b'\\x8e'"
+    ),
+    references("a text longer than the file", b"\x80\x02X\xff\xff\xff\x7fab.", "byte 2", "too large"),
+    references("a whole number of 1,000 digits", b"\x80\x02\x8a\xff" + b"\x7f" * 255 + b".", "byte 2", "too large"),
+    references("tuples of tuples as a key", b"\x80\x02})" + b"2\x86" * 60 + b"K\x01s.", "opcode b')'"),
+    references("an annotation of lists of lists", pickle.dumps([REFERENCE | {"ann_id": [LISTS]}], 2), "ann_id"),
+    references("a split of lists of lists", pickle.dumps([REFERENCE | {"split": LISTS}], 2), "ref 0", "split"),
     references("lists within lists", b"(" * 100_000 + b"l" * 100_000 + b".", "ref 0"),
     references("an annotation that is not there", pickle.dumps([REFERENCE]), "ref 0", "annotation 1"),
     row(

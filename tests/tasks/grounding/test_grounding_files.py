@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from support.grounding_sides import GOLDENS, scores
 from support.refusal import refuses
 
 import steelyard as sy
+from steelyard.tasks.grounding.pickles import read_pickle
 
 
 @pytest.fixture
@@ -161,6 +163,42 @@ def test_a_pickle_with_code_is_not_loaded(tmp_path: Path) -> None:
     (tmp_path / "refs(unc).p").write_bytes(pickle.dumps(Path("never")))
     with refuses("E-unsupported"):
         scores(tmp_path, {"image": [7], "expression": [1], "reply": ["null"]}, "acc@0.5")
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_plain_data_are_read_as_they_are(protocol: int) -> None:
+    """Texts of any length and writing, numbers of all lengths, and as many places of the memo as a pickle can have."""
+    texts = ["", "a", "x" * 127, "x" * 128, "y" * 255, "z" * 256, "é" * 70_000, "line\nand \\ 'quotes'", "\U0001f600"]
+    numbers = [0, 1, 255, 256, 65_536, -1, 2**31, -(2**31) - 1, 2**40, 2**63 - 1, -(2**63), 0.1, -1e300, True, False]
+    listed = [[f"{number}"] for number in range(70_000)]
+    data = [{"text": texts, "number": numbers, "none": None, "listed": listed, "again": listed, "empty": [{}, []]}]
+    assert read_pickle(pickle.dumps(data, protocol), "refs.p") == data
+
+
+def test_pickles_of_python_2_are_read() -> None:
+    assert read_pickle(
+        b"(lp1\n(dp2\nS'sent'\np3\nS'left \\x41'\np4\nsS'id'\nI7\nsS'n'\nL8L\nsS'f'\nF0.5\nsa.", "refs.p"
+    ) == [{"sent": "left A", "id": 7, "n": 8, "f": 0.5}]
+    assert read_pickle(b"\x80\x02]q\x01}q\x02U\x04sentq\x03T\x03\x00\x00\x00cupsa.", "refs.p") == [{"sent": "cup"}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80\x02]r\x00\x00\x00\x01.",
+        b"(lp10000000\n.",
+        b"\x80\x04\x8d\x00\x00\x00\x04\x00\x00\x00\x00.",
+        b"\x80\x02T\x00\x00\x00\x04.",
+    ],
+)
+def test_a_pickle_cannot_ask_for_more_memory_than_its_size_needs(data: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with refuses("E-invalid-file"):
+            read_pickle(data, "refs.p")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_references_of_refcoco(tmp_path: Path) -> None:

@@ -16,8 +16,6 @@ Everything else is a table of rows. Pickles are read without running what they h
 
 from __future__ import annotations
 
-import io
-import pickle
 import re
 from collections.abc import Iterator, Mapping
 from os import PathLike
@@ -48,6 +46,7 @@ from steelyard.io.text import ending, first_bytes, read_bytes
 from steelyard.tasks.grounding.data import SAME_CLASS
 from steelyard.tasks.grounding.entries import Row, box_row, corner_row, flag, required, required_id, required_list
 from steelyard.tasks.grounding.harnesses import log_rows
+from steelyard.tasks.grounding.pickles import read_pickle
 from steelyard.tasks.grounding.sizes import with_sizes
 
 _REFERENCES = re.compile(r"g?refs\(.*\)\.(p|json)")  # refs(unc).p, grefs(unc).json
@@ -222,7 +221,7 @@ def _folder(path: Path, source: str) -> Iterator[Row]:
 def _refer(references: Path, instances: Path) -> Iterator[Row]:
     """RefCOCO's references: one expression for each sentence."""
     source = str(references)
-    data = _load(references) if references.suffix == ".json" else _unpickle(read_regular(references, source), source)
+    data = _load(references) if references.suffix == ".json" else read_pickle(read_regular(references, source), source)
     if not is_entry(instances):
         raise MissingData(
             "instances.json is missing, which has the boxes of the references",
@@ -249,10 +248,10 @@ def _refer(references: Path, instances: Path) -> Iterator[Row]:
         if reference.get("no_target"):
             targets = []
         image = required_id(reference, "image_id", where)
-        row: Row = {"image": image, "split": str(reference.get("split", ""))}
+        row: Row = {"image": image, "split": _text(reference, "split", where)}
         row |= {key: images[image][key] for key in ("width", "height") if key in images.get(image, {})}
         for target in targets:
-            if not isinstance(target, str | int) or target not in objects:
+            if expect(target, "a text or a number", "ann_id", where) not in objects:
                 raise Unmatched(
                     f"annotation {target} is not in {instances.name}",
                     where=where,
@@ -267,37 +266,16 @@ def _refer(references: Path, instances: Path) -> Iterator[Row]:
         )
         own = [box_row(required(objects[target], "bbox", where), where) for target in targets] or [{}]
         for sentence in expect(required(reference, "sentences", where), "an array", "sentences", where):
-            words = {"expression": required_id(sentence, "sent_id", where), "text": str(sentence.get("sent", ""))}
+            words = {"expression": required_id(sentence, "sent_id", where), "text": _text(sentence, "sent", where)}
             yield from (row | words | box for box in own)
+
+
+def _text(entry: Row, key: str, where: str) -> str:
+    return str(expect(entry.get(key, ""), "a text or a number", key, where))
 
 
 def _class_in_image(annotation: Row) -> tuple[str, str]:
     return str(annotation.get("image_id")), str(annotation.get("category_id"))
-
-
-class _NotPlain(Exception):
-    """A pickle names a class or a function."""
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Reads lists, dicts, texts and numbers; everything else is refused, so that nothing is run."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise _NotPlain(f"{module}.{name}")
-
-
-def _unpickle(data: bytes, source: str) -> Any:
-    try:
-        return _PlainUnpickler(io.BytesIO(data), encoding="utf-8").load()
-    except _NotPlain as error:
-        raise Unsupported(
-            f"the pickle holds more than lists, dicts, texts and numbers ({str(error)[:60]}); it is not loaded",
-            where=source,
-            remedy="Write it as JSON with the tool that made it.",
-        ) from None
-    except Exception as error:  # a damaged pickle may raise anything
-        words = str(error)[:60] or type(error).__name__
-        raise InvalidFile(f"not a valid pickle: {words}", where=source, remedy="Copy the file again.") from None
 
 
 def _flickr(path: Path) -> Iterator[Row]:
