@@ -58,7 +58,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     "images.kernels": ("image_errors", "image_halve", "image_information", "image_similarity"),
     "captions.entries": (
         "caption_trees", "caption_tuples", "meteor_counts", "ngram_overlap", "ptb_tokens", "scene_scores",
-        "snowball_stem", "tree_tuples",
+        "snowball_stem", "usual_boxes", "tree_tuples",
     ),
     "maps.cells": ("map_bands", "map_boxes", "map_cells", "map_pack", "map_recode", "map_unpack"),
     "maps.files": ("PngFile", "png_cells"),

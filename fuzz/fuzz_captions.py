@@ -133,6 +133,31 @@ def entries(rng: random.Random) -> None:
     draw.call(_native.ptb_tokens, *one, rng.random() < 0.5, threads)
     draw.call(_native.caption_trees, tables.parser(), *one, threads)
     draw.call(_native.caption_tuples, tables.parser(), tables.lemmas(), *one, threads)
+    parts = [
+        "```",
+        "json",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        " ",
+        '"bbox_2d"',
+        ":",
+        '"label"',
+        '"é"',
+        "1",
+        "-0.5",
+        "01",
+        "7.",
+        "\ud800",
+    ]
+    replies = [
+        '[{"bbox_2d": [1, 2, 3, 4]}]',
+        "".join(rng.choice(parts) for _ in range(rng.randrange(12))),
+        "1" * 99 + "]",
+    ]
+    draw.call(_native.usual_boxes, rng.choice([replies, [7]]))
     word = rng.choice([rng.choice(WORDS).encode(), draw.bytes(), text(rng)])
     draw.call(_native.snowball_stem, word)
     draw.call(tables.wordnet().similar, word)

@@ -1,5 +1,6 @@
 // Bindings of the language layer. Texts cross the boundary as one block of bytes and the end of each text in it.
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "arrays.hpp"
@@ -9,6 +10,7 @@
 #include "language/parser.hpp"
 #include "support/pool.hpp"
 #include "language/ptb.hpp"
+#include "language/replies.hpp"
 #include "language/scene_match.hpp"
 
 namespace steelyard::language_binding {
@@ -54,6 +56,25 @@ void render(const std::vector<language::Tuple>& tuples, std::string& out) {
       out += tuple.part[k];
     }
   }
+}
+
+// The box of each reply that has a usual form, and nan for all others.
+Out<double> usual_boxes(nb::list texts) {
+  double* out;
+  auto boxes = make_array<double>({texts.size(), 4}, out);
+  for (std::size_t i = 0; i < texts.size(); ++i, out += 4) {
+    std::fill_n(out, 4, std::numeric_limits<double>::quiet_NaN());
+    PyObject* item = PyList_GetItem(texts.ptr(), static_cast<Py_ssize_t>(i));  // borrowed; the list keeps it
+    require(item && PyUnicode_Check(item), "replies must be texts");
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(item, &size);
+    if (!data) {  // half a surrogate pair
+      PyErr_Clear();
+      continue;
+    }
+    if (const auto box = language::usual_box({data, static_cast<std::size_t>(size)})) std::copy_n(box->begin(), 4, out);
+  }
+  return boxes;
 }
 
 Out<std::int32_t> scene_scores(const WordNet& wordnet, nb::bytes candidates, In1<std::int64_t> candidate_ends,
@@ -239,6 +260,8 @@ void bind(nb::module_& m) {
       },
       nb::arg("texts"), nb::arg("ends").noconvert(), nb::arg("keep_marks") = false, nb::arg("threads") = 0,
       "Penn Treebank tokens of texts, lower-cased and between blanks.");
+  m.def("usual_boxes", &usual_boxes, nb::arg("texts"),
+        "The four numbers of each reply that is one box in a usual form, and nan for all others.");
   m.def("ngram_overlap", &ngram_overlap, nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),
         nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(),
         nb::arg("threads") = 0,

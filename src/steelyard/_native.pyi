@@ -409,6 +409,11 @@ def caption_trees(model: ParserModel, texts: bytes, ends: NDArray[numpy.int64], 
 def ptb_tokens(texts: bytes, ends: NDArray[numpy.int64], keep_marks: bool = False, threads: int = 0) -> tuple[bytes, NDArray[numpy.int64]]:
     """Penn Treebank tokens of texts, lower-cased and between blanks."""
 
+def usual_boxes(texts: list[object]) -> NDArray[numpy.float64]:
+    """
+    The four numbers of each reply that is one box in a usual form, and nan for all others.
+    """
+
 def ngram_overlap(candidates: bytes, candidate_ends: NDArray[numpy.int64], references: bytes, reference_ends: NDArray[numpy.int64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.float64]:
     """
     Overlap of tokenised captions with their references, one row per image; columns as in ngrams.hpp.

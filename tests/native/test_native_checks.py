@@ -220,6 +220,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("edit_counts, negative end", lambda: edits("edit_counts", ints(-1, 3)), "the ends of the rows must rise"),
     ("edit_distances, end outside", lambda: edits("edit_distances", ints(1, 4)), "the ends of the rows must rise"),
     ("edit_distances, symbols left", lambda: edits("edit_distances", ints(1, 2)), "must end with the symbols"),
+    ("usual_boxes, a reply of bytes", lambda: _native.usual_boxes([b"[1, 2, 3, 4]"]), "replies must be texts"),
     ("edit_steps, other rows", lambda: edits("edit_steps", ints(3)), "references and hypotheses must be as many"),
 ]  # fmt: skip
 

@@ -10,7 +10,15 @@ from steelyard import _native
 from steelyard.core.counts import share_text
 from steelyard.core.errors import DuplicateKey, InputError, InvalidSetting, MissingColumn, Unmatched, nearest
 from steelyard.core.pairs import Array, Coverage, Pairs
-from steelyard.core.records import Records, UnfilledRecords, as_object, constant_in_unit, distinct_values, factorize
+from steelyard.core.records import (
+    Records,
+    UnfilledRecords,
+    as_object,
+    constant_in_unit,
+    distinct_values,
+    factorize,
+    in_text_order,
+)
 from steelyard.core.task import Policy
 
 
@@ -19,6 +27,11 @@ def codes(*columns: Array) -> tuple[Array, list[Array]]:
 
     Of texts only the distinct ones are compared and sorted as Python strings.
     """
+    if all(column.dtype == object for column in columns):
+        part = _native.factor_texts([text for column in columns for text in column.tolist()])
+        if part is not None:
+            texts = np.concatenate(columns)[part[1]]
+            return in_text_order(texts, np.split(part[0], np.cumsum([len(column) for column in columns])[:-1]))
     distinct, local = [], []
     for column in columns:
         part = _native.factor_texts(column.tolist()) if column.dtype == object else None

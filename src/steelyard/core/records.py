@@ -222,7 +222,7 @@ def factorize(*columns: Array) -> tuple[Array, list[Array]]:
         for text in dict.fromkeys(texts):
             place.setdefault(text, len(place))
         codes.append(np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts)))
-    return _in_order(as_object(list(place)), codes)
+    return in_text_order(as_object(list(place)), codes)
 
 
 def first_of_runs(column: Array) -> Array:
@@ -238,8 +238,10 @@ def distinct_values(values: Array) -> Array:
     return ordered[first_of_runs(ordered)]
 
 
-def _in_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
-    order = np.argsort(names, kind="stable")
+def in_text_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
+    """Distinct texts sorted, and the codes of columns for them."""
+    texts = names.tolist()
+    order = np.array(sorted(range(len(texts)), key=texts.__getitem__), dtype=np.int64)
     if (order[1:] > order[:-1]).all():
         return names, codes
     rank = np.empty(len(names), dtype=np.int64)

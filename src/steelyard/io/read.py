@@ -589,6 +589,8 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
     try:
         if plain:
             return np.array([float(v) for v in raw], dtype=np.float64)
+        if column.empty and kinds <= {int, float, type(None)}:
+            return np.array([math.nan if v is None else float(v) for v in raw], dtype=np.float64)
     except (ValueError, OverflowError):
         pass
     numbers = np.empty(len(raw))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from steelyard import _native
 from steelyard.core.errors import InvalidSetting
 from steelyard.core.records import Array
 
@@ -40,13 +41,6 @@ _TOKENS = re.compile(r"<loc(\d{4})><loc(\d{4})><loc(\d{4})><loc(\d{4})>")
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
-# What nearly all replies are: one list of numbers, alone or under a key, in a list or not, fenced or not.
-_JSON_NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?"
-_FOUR = rf"\[\s*({_JSON_NUMBER})\s*,\s*({_JSON_NUMBER})\s*,\s*({_JSON_NUMBER})\s*,\s*({_JSON_NUMBER})\s*\]"
-_KEYED = rf'\{{\s*"(?:{"|".join(KEYS)})"\s*:\s*{_FOUR}\s*(?:,\s*"label"\s*:\s*"[^"\\\x00-\x1f]*"\s*)?\}}'
-_USUAL = re.compile(rf"(?:```(?:json)?\s*)?(?:{_FOUR}|{_KEYED}|\[\s*{_KEYED}\s*\])\s*(?:```)?", re.ASCII)
-
-
 class Reply(NamedTuple):
     """What a reply says: `ok` with boxes of four numbers or points of two, in its own space, or why it is not read."""
 
@@ -56,7 +50,36 @@ class Reply(NamedTuple):
 
 
 UNREADABLE = Reply("unreadable")
-_UNSCORED = (math.nan,)
+
+
+class Replies:
+    """What replies say, one after the other: the boxes of reply g are `numbers[begin[g]:begin[g + 1]]`.
+
+    `owner` is the reply of each box. Points have two numbers and then nan; `score` is nan where none is given.
+    """
+
+    def __init__(self, texts: list[str]) -> None:
+        usual = _native.usual_boxes(list[object](texts))
+        rest = np.flatnonzero(np.isnan(usual[:, 0]))
+        others = [read_reply(texts[place]) for place in rest.tolist()]
+        count = np.ones(len(texts), dtype=np.int64)
+        count[rest] = [len(reply.boxes) for reply in others]
+        self.begin = np.append(0, np.cumsum(count))
+        self.owner = np.repeat(np.arange(len(texts)), count)
+        self.outcome = np.full(len(texts), "ok", dtype=object)
+        self.outcome[rest] = [reply.outcome for reply in others]
+        self.numbers = usual[self.owner]
+        self.score = np.full(len(self.owner), np.nan)
+        odd = np.isnan(self.numbers[:, 0])
+        self.numbers[odd] = [(*box, math.nan, math.nan)[:4] for reply in others for box in reply.boxes] or usual[:0]
+        self.score[odd] = [score for reply in others for score in reply.scores]
+
+    def __getitem__(self, place: int) -> Reply:
+        """One reply."""
+        boxes = self.numbers[self.begin[place] : self.begin[place + 1]]
+        width = 2 if np.isnan(boxes).any() else 4
+        scores = self.score[self.begin[place] : self.begin[place + 1]]
+        return Reply(self.outcome[place], tuple(map(tuple, boxes[:, :width].tolist())), tuple(scores.tolist()))
 
 
 def read_reply(text: str) -> Reply:
@@ -64,10 +87,6 @@ def read_reply(text: str) -> Reply:
     if "</" in text:
         text = _THOUGHT_END.split(text)[-1]
     text = text[:LONGEST].strip()
-    usual = _USUAL.fullmatch(text)
-    if usual is not None and (text[0] == "`") == (text[-1] == "`"):
-        box = tuple(map(float, filter(None, usual.groups())))
-        return Reply("ok", (box,), _UNSCORED) if all(map(math.isfinite, box)) else UNREADABLE
     if _THOUGHT_START.search(text):  # never closed: there is no answer
         return UNREADABLE
     fenced = _FENCE.search(text)
@@ -79,6 +98,8 @@ def read_reply(text: str) -> Reply:
             return _read_value(json.loads(plain))
         except (ValueError, RecursionError):
             pass
+        except OverflowError:  # a whole number larger than a double
+            return UNREADABLE
     tokens = [tuple(map(float, match)) for match in _TOKENS.findall(text)]
     if tokens:
         return _reply(tokens)

@@ -20,13 +20,14 @@ from steelyard.core.records import factorize
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.grounding.data import GroundingPairs
+from steelyard.tasks.grounding.data import GroundingPairs, Objects
 from steelyard.tasks.grounding.sums import ExpressionSum
 
 THRESHOLDS = np.linspace(0.5, 0.95, 10)
 Preset = Literal["", "sam3"]
 Assignment = Literal["sum", "count"]
 Shapes = tuple[Array, Array | None]  # boxes x, y, w, h, and masks
+Parts = tuple[list[int], Array, Array | None]  # where the shapes of each group begin, and the shapes
 SMALL = 1e-4  # what SAM 3's code adds to denominators
 PRESENCE = slice(30, 34)  # columns of the sums: both, predictions only, truth only, neither
 LOCAL, ITEMS = slice(34, 44), 44
@@ -108,31 +109,34 @@ def _items(pairs: GroundingPairs, least: float) -> Iterator[tuple[list[Shapes] |
     exhaustive = truth["exhaustive"] if "exhaustive" in truth else np.ones(rows, dtype=bool)
     crowd = truth["crowd"] if "crowd" in truth else np.zeros(rows, dtype=bool)
     people = int(annotator.max()) + 1 if rows else 0
+    of_rows = np.repeat(np.arange(len(pairs.row_begin) - 1), np.diff(pairs.row_begin))
+    partial = np.bincount(of_rows, ~exhaustive[pairs.row_order], len(pairs.row_begin) - 1) > 0
+    sides = []
+    for person in range(people):
+        seen = np.bincount(of_rows, annotator[pairs.row_order] == person, len(pairs.row_begin) - 1) > 0
+        counted = (annotator[pairs.true.row] == person) & ~crowd[pairs.true.row]
+        sides.append((seen.tolist(), _counted(pairs.true, counted)))
     enough = predicted.score >= least if predicted.scored else np.ones(len(predicted.score), dtype=bool)
-    boxes, d_boxes = (_extents(side.box) for side in (pairs.true, predicted))
+    found = _counted(predicted, enough)
+    left_out = partial.tolist()
     for group, reply in zip(pairs.truth_row.tolist(), pairs.prediction_row.tolist(), strict=True):
-        own = pairs.row_order[pairs.row_begin[group] : pairs.row_begin[group + 1]]
-        if not exhaustive[own].all():
-            yield None, (boxes[:0], None)
-            continue
-        held = np.arange(pairs.true.begin[group], pairs.true.begin[group + 1])
-        held = held[~crowd[pairs.true.row[held]]]
-        who = annotator[pairs.true.row[held]]
-        seen = set(annotator[own].tolist())
-        true = []
-        for person in range(people):
-            if person in seen:
-                of = held[who == person]
-                true.append((boxes[of], None if pairs.true.mask is None else pairs.true.mask[of]))
-        kept = np.zeros(0, dtype=np.int64)
-        if reply >= 0:
-            kept = np.arange(predicted.begin[reply], predicted.begin[reply + 1])
-            kept = kept[enough[kept]]
-        yield true, (d_boxes[kept], None if predicted.mask is None else predicted.mask[kept])
+        own = _part(found, reply) if reply >= 0 else (found[1][:0], None if found[2] is None else found[2][:0])
+        true = None if left_out[group] else [_part(side, group) for seen, side in sides if seen[group]]
+        yield true, own
 
 
-def _extents(corners: Array) -> Array:
-    return np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1)
+def _counted(objects: Objects, counted: Array) -> Parts:
+    """The objects that count: where those of each group begin, their boxes, and their masks."""
+    begin = np.append(0, np.cumsum(counted))[objects.begin]
+    box = objects.box[counted]
+    extents = np.concatenate([box[:, :2], box[:, 2:] - box[:, :2]], axis=1)
+    return begin.tolist(), extents, None if objects.mask is None else objects.mask[counted]
+
+
+def _part(side: Parts, group: int) -> Shapes:
+    begin, box, mask = side
+    own = slice(begin[group], begin[group + 1])
+    return box[own], None if mask is None else mask[own]
 
 
 class OfConcepts(Metric):

@@ -37,7 +37,7 @@ from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import BOX, Column, Records, Schema, as_object, weight_column
 from steelyard.core.task import Policy
-from steelyard.language.coordinates import ORDERS, Reply, check_space, read_reply, to_corners, to_pixels
+from steelyard.language.coordinates import ORDERS, Replies, check_space, to_corners, to_pixels
 
 KEY = ("image", "expression")
 SAME_CLASS = "same_class_boxes"  # x, y, w, h of all objects of the class in the image, where the data set has them
@@ -180,7 +180,7 @@ class GroundingPairs(Pairs):
     rows: Records | None = None  # the truth with a row for each object, and where those of each group stand
     row_order: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     row_begin: Array = field(default_factory=lambda: np.zeros(1, np.int64))
-    read: tuple[Reply, ...] = ()  # what the reply of each group of predictions says, where there are replies
+    read: Replies | None = None  # what the reply of each group of predictions says, where there are replies
     space: str = "pixels"  # in which the replies are declared to be, and the order of the numbers of a box
     order: str = "xyxy"
 
@@ -440,7 +440,7 @@ def _masks_of_rows(records: Records, rows: Array, box: Array, size: Array) -> Ar
 
 def _found_objects(
     records: Records, order: Array, begin: Array, size: Array, options: Options
-) -> tuple[Objects, Array, Array, tuple[Reply, ...]]:
+) -> tuple[Objects, Array, Array, Replies | None]:
     """The predicted objects, which groups are answers, the outcome of each, and the replies as they were read."""
     group = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
     space = space_of(options, "prediction")
@@ -474,12 +474,12 @@ def _found_objects(
     masks = None if mask is None else mask[kept]
     objects = Objects(steps, box[kept], point[kept], score[kept], order[kept], scored, masks)
     groups = len(begin) - 1
-    return objects, np.ones(groups, dtype=bool), as_object(["ok"] * groups), ()
+    return objects, np.ones(groups, dtype=bool), as_object(["ok"] * groups), None
 
 
 def _replied_objects(
     records: Records, order: Array, begin: Array, group: Array, size: Array, space: str, sequence: str
-) -> tuple[Objects, Array, Array, tuple[Reply, ...]]:
+) -> tuple[Objects, Array, Array, Replies | None]:
     """The objects of replies, one reply for each expression."""
     twice = np.flatnonzero(np.diff(begin) > 1)
     for place in twice.tolist():
@@ -492,31 +492,26 @@ def _replied_objects(
                 remedy="Keep one reply for each expression.",
             )
     heads = order[begin[:-1]]
-    replies = tuple(read_reply(text) for text in records["reply"][heads].tolist())
-    outcomes = as_object([reply.outcome for reply in replies])
-    boxes, points, scores, owner = [], [], [], []
-    for width in (4, 2):
-        holders = [g for g, reply in enumerate(replies) if reply.boxes and len(reply.boxes[0]) == width]
-        own = np.array([g for g in holders for _ in replies[g].boxes], dtype=np.int64)
-        numbers = np.array([box for g in holders for box in replies[g].boxes], dtype=np.float64).reshape(-1, width)
-        corners = _scale(records, to_corners(numbers, sequence), heads[own], size[own], space, "reply")
+    replies = Replies(records["reply"][heads].tolist())
+    owner, outcomes = replies.owner, replies.outcome.copy()
+    pointed = np.isnan(replies.numbers[:, 2])
+    placed = np.full((len(owner), 4), np.nan)
+    for width, kind in ((4, np.flatnonzero(~pointed)), (2, np.flatnonzero(pointed))):
+        own = owner[kind]
+        numbers = to_corners(replies.numbers[kind, :width], sequence)
+        corners = _scale(records, numbers, heads[own], size[own], space, "reply")
         _judge(outcomes, corners, own, size[own])
-        boxes.append(corners if width == 4 else np.full((len(own), 4), np.nan))
-        points.append(corners if width == 2 else np.full((len(own), 2), np.nan))
-        scores.append(np.array([score for g in holders for score in replies[g].scores], dtype=np.float64))
-        owner.append(own)
-    whole_owner = np.concatenate(owner)
+        placed[kind, :width] = corners
     readable = outcomes == "ok"
-    kept = np.flatnonzero(readable[whole_owner]) if len(whole_owner) else np.zeros(0, np.int64)
-    kept = kept[np.argsort(whole_owner[kept], kind="stable")]
-    steps = np.append(0, np.cumsum(np.bincount(whole_owner[kept], minlength=len(replies))))
-    score = np.concatenate(scores)[kept]
+    kept = np.flatnonzero(readable[owner])
+    steps = np.append(0, np.cumsum(np.bincount(owner[kept], minlength=len(heads))))
+    score, point = replies.score[kept], pointed[kept, None]
     objects = Objects(
         steps,
-        np.concatenate(boxes)[kept],
-        np.concatenate(points)[kept],
+        np.where(point, np.nan, placed[kept]),
+        np.where(point, placed[kept, :2], np.nan),
         score,
-        heads[whole_owner[kept]],
+        heads[owner[kept]],
         bool(len(score)) and not np.isnan(score).any(),
     )
     return objects, readable, outcomes, replies

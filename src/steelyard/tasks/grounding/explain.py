@@ -200,7 +200,8 @@ def _raw_boxes(pairs: GroundingPairs, reading: str) -> tuple[Array, Array]:
     """The boxes of all replies with the numbers as they were written, and the expression of each."""
     texts, groups = pairs.prediction["reply"], pairs.prediction_row.tolist()
     if reading == OURS.reading:
-        boxes = [[box for box in pairs.read[g].boxes if len(box) == 4] if g >= 0 else [] for g in groups]
+        read = pairs.read
+        boxes = [[box for box in read[g].boxes if len(box) == 4] if read and g >= 0 else [] for g in groups]
     else:
         boxes = [_READERS[reading](str(texts[group])) if group >= 0 else [] for group in groups]
     numbers = np.array([box for own in boxes for box in own], dtype=np.float64).reshape(-1, 4)

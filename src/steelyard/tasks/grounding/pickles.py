@@ -67,7 +67,7 @@ def _plain_run(size: int) -> re.Pattern[bytes]:
     half the size of a file bounds its places, here up to the next power of two or the next first digit.
     """
     largest = max(size // 2, 255)
-    first, *others = str(largest)
+    first, others = str(largest)[:1], len(str(largest)) - 1
     octets = largest.to_bytes(4, "little") if largest < 1 << 32 else b"\xff" * 4
     top = max(place for place in range(4) if octets[place])
     index = b"".join(
@@ -77,7 +77,7 @@ def _plain_run(size: int) -> re.Pattern[bytes]:
     one, four = (b"|".join(text % zeros for text in texts) for zeros in (b"", b"\\x00{3}"))
     whole = b"|".join(b"\\x%02x.{%d}" % (length, length) for length in range(9))
     plain = (
-        b"p(?:[0-9]{1,%d}|[1-%s][0-9]{%d})\n" % (len(others), first.encode(), len(others)),
+        b"p(?:[0-9]{1,%d}|[1-%s][0-9]{%d})\n" % (others, first.encode(), others),
         b"[SV][^\n]*+\n",
         rb"[(Nldsaeu\]}\x88\x89\x94]",
         rb"[Khq\x80].",
