@@ -1,7 +1,6 @@
 // Bindings of packed scores: checks, arrays and the interpreter's lock.
 #include "anomalies/lzw.hpp"
 #include "anomalies/scores.hpp"
-#include "anomalies/tally.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -82,25 +81,6 @@ Out<double> count(In1<std::uint8_t> packed, In2<std::int64_t> places, In1<double
   return result;
 }
 
-void add(anomalies::Tally& tally, AnyScores scores) {
-  const auto kind = scores.dtype();
-  require(kind == nb::dtype<float>() || kind == nb::dtype<double>(), "scores are floats of 32 or 64 bits");
-  nb::gil_scoped_release release;
-  if (kind == nb::dtype<float>()) {
-    tally.add(scores_view<float>(scores));
-  } else {
-    tally.add(scores_view<double>(scores));
-  }
-}
-
-Out<double> pour(anomalies::Tally& tally) {
-  double* data;
-  auto result = make_array<double>({2, tally.size()}, data);
-  nb::gil_scoped_release release;
-  tally.pour(data, data + tally.size());
-  return result;
-}
-
 nb::bytes unpack_lzw(nb::bytes packed, std::size_t count) {
   const View<std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(packed.c_str()), packed.size()};
   Bytes out;
@@ -114,13 +94,6 @@ nb::bytes unpack_lzw(nb::bytes packed, std::size_t count) {
 }  // namespace
 
 void bind(nb::module_& m) {
-  nb::class_<anomalies::Tally>(m, "Tally", "How many scores lie at rising thresholds. It is not for several threads.")
-      .def(
-          "__init__",
-          [](anomalies::Tally* self, In1<double> thresholds) { new (self) anomalies::Tally(view(thresholds)); },
-          nb::arg("thresholds").noconvert())
-      .def("add", &add, nb::arg("scores").noconvert(), "Counts finite scores.")
-      .def("pour", &pour, "The numbers at or above, and above, each threshold, as two rows; and starts again at none.");
   m.def("pack_scores", &pack, nb::arg("scores").noconvert(), nb::arg("skip").noconvert(),
         "Scores sorted, counted and packed, without those that are skipped.");
   m.def("unpack_lzw", &unpack_lzw, nb::arg("packed"), nb::arg("count"),

@@ -14,21 +14,6 @@ def simd() -> str:
     The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.
     """
 
-class Tally:
-    """
-    How many scores lie at rising thresholds. It is not for several threads.
-    """
-
-    def __init__(self, thresholds: NDArray[numpy.float64]) -> None: ...
-
-    def add(self, scores: NDArray[numpy.generic]) -> None:
-        """Counts finite scores."""
-
-    def pour(self) -> NDArray[numpy.float64]:
-        """
-        The numbers at or above, and above, each threshold, as two rows; and starts again at none.
-        """
-
 def pack_scores(scores: NDArray[numpy.generic], skip: NDArray[numpy.uint8]) -> bytes:
     """Scores sorted, counted and packed, without those that are skipped."""
 

@@ -6,7 +6,6 @@ k there, and the score is k / 1024.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -22,8 +21,7 @@ from support.paths import TESTS
 from support.refusal import refuses
 
 import steelyard as sy
-from steelyard import _native
-from steelyard.tasks.anomalies import loose, pixels
+from steelyard.tasks.anomalies import pixels, statistics
 from steelyard.tasks.anomalies.data import open_channels, open_scores
 
 GOLDENS: dict[str, Any] = json.loads((TESTS / "goldens" / "anomalies.json").read_text(encoding="utf-8"))
@@ -615,51 +613,13 @@ def test_scores_above_the_limit_of_memory_lie_in_a_file(monkeypatch: pytest.Monk
         return files[-1]
 
     monkeypatch.setattr(tempfile, "TemporaryFile", open_file)
-    monkeypatch.setattr(loose, "SPOOL", 2000)
+    monkeypatch.setattr(statistics, "SPOOL", 2000)
     spooled = sy.evaluate("anomalies", *data, specs, draws=100)
     assert files
+    assert all(file.closed for file in files)
     assert [spooled[spec].value for spec in specs] == [approx(value, 1e-12) for value in expected]
     for spec in specs:
         assert (spooled[spec].value, spooled[spec].interval) == (in_memory[spec].value, in_memory[spec].interval)
-    del spooled
-    gc.collect()
-    assert all(file.closed for file in files)
-
-
-def test_a_state_has_the_same_bytes_when_scores_are_packed_early_or_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packed while they are read, or when the state is saved; both give the golden values."""
-    case, specs, states = CASES["drawn"], ["aupro@0.3", "pixel_auroc"], []
-    for most in (0, loose.MOST_LOOSE):
-        monkeypatch.setattr(loose, "MOST_LOOSE", most)
-        state = sy.Accumulator("anomalies", confidence=None)
-        state.update(*sides(case["maps"], case["masks"]))
-        state.compact(specs)
-        report = state.report(specs)
-        expected = [case["exact"]["n8"]["au_pro"]["0.3"], case["sklearn"]["pixel"]["auroc"]]
-        assert [report[spec].value for spec in specs] == [approx(value, 1e-12) for value in expected]
-        states.append(state.to_bytes())
-        again = sy.Accumulator.from_bytes(states[-1]).report(specs)
-        assert [again[spec].value for spec in specs] == [report[spec].value for spec in specs]
-    assert states[0] == states[1]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("low", [-1.0, 0.5, -1e300])
-def test_scores_are_counted_at_thresholds_without_sorting_them(dtype: Any, low: float) -> None:
-    """Against NumPy's search: few and many thresholds, repeated ones, scores at, below and above them, and far ones."""
-    random = np.random.default_rng(5)
-    scores = [random.normal(size=many).round(4).astype(dtype) for many in (7, 3000, 20_000)]
-    scores.append(np.array([-0.0, 0.0, -3e38, 3e38, 1e-40], dtype))
-    drawn = np.concatenate([scores[2][:9000], random.normal(size=9000).astype(dtype)])
-    every = np.sort(np.concatenate(scores)).astype(np.float64)
-    for steps in (drawn[:5], drawn[:300], drawn, np.append(drawn, 3e38), np.zeros(3), np.zeros(0)):
-        thresholds = np.sort(np.append(steps, [low, 0.1]).astype(np.float64))
-        tally = _native.Tally(thresholds)
-        for _ in range(2):  # it starts again at none
-            for part in scores:
-                tally.add(part)
-            sides = [len(every) - np.searchsorted(every, thresholds, side) for side in ("left", "right")]
-            assert np.array_equal(tally.pour(), np.array(sides, np.float64))
 
 
 def test_masks_smaller_than_their_images_are_noticed(tmp_path: Path) -> None:

@@ -6,20 +6,21 @@ have; where draws would need too many of these, at the ends of bins of scores.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
+from steelyard import _native
+from steelyard.core.errors import InvalidResult
 from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.rows import RowsBlock
 from steelyard.core.weights import Floats
 from steelyard.tasks.anomalies import curves
 from steelyard.tasks.anomalies.curves import Curve
-from steelyard.tasks.anomalies.loose import LooseTable
-from steelyard.tasks.anomalies.sets import LooseSets, PackedSets, damaged, unpack_set
 
 T = TypeVar("T")
 EXACT = 2048  # distinct scores of defective pixels up to which draws are exact
@@ -39,60 +40,56 @@ class Pixels:
     """The images of a block, ready to be counted: arrays by unit in the block's order."""
 
     def __init__(self, block: RowsBlock) -> None:
-        units = len(block.index)
+        tables = block.tables
+        data = tables[0].columns["data"] if len(tables) == 1 else np.concatenate([t.columns["data"] for t in tables])
+        starts = np.cumsum([0] + [len(table.columns["data"]) for table in tables])
+        first = np.concatenate([table.begin[:-1] + s for table, s in zip(tables, starts, strict=False)])[block.index]
+        last = np.concatenate([table.begin[1:] + s for table, s in zip(tables, starts, strict=False)])[block.index]
+        self.data, units = data, len(block.index)
         self._cache: dict[Any, Any] = {}
         self.objects: list[str] = [""] * units
         self.groups: list[str] = [""] * units
-        self.there = np.zeros(units, dtype=bool)
+        self.there = last > first
         self.good = np.zeros(units, dtype=bool)
         self.normal: Floats = np.zeros(units)
+        self.places = np.zeros((units, 2), dtype=np.int64)
+        regions: list[tuple[int, int, int, int]] = []
+        unions: list[tuple[int, int, int]] = []
         self.has_union = np.zeros(units, dtype=bool)
-        regions: list[tuple[int, Array, int]] = []
-        unions: list[tuple[int, Array]] = []
-        table = block.tables[0]
-        self._sets: LooseSets | PackedSets
-        if len(block.tables) == 1 and isinstance(table, LooseTable):
-            self._sets = LooseSets(table, block.index)
-        else:
-            self._sets = PackedSets(block)
-        for unit, header, sets in self._sets.images():
+        for unit in np.flatnonzero(self.there).tolist():
             try:
-                self.there[unit] = True
+                header, at = _header(data, int(first[unit]), int(last[unit]))
                 self.objects[unit], self.groups[unit] = str(header["object"]), str(header["group"])
                 self.good[unit], self.normal[unit] = bool(header["good"]), int(header["normal"])
+                ends = at + np.cumsum([0, *map(int, header["sets"])])
+                if ends[-1] != last[unit] or (np.diff(ends) <= 0).any():
+                    raise ValueError
+                self.places[unit] = ends[:2]
                 for place, saturation in enumerate(header["saturation"]):
-                    regions.append((unit, sets[place], int(saturation)))
+                    regions.append((unit, int(ends[place + 1]), int(ends[place + 2]), int(saturation)))
                 if header["union"]:
                     self.has_union[unit] = True
-                    unions.append((unit, sets[-1]))
+                    unions.append((unit, int(ends[-2]), int(ends[-1])))
             except (ValueError, KeyError, TypeError, IndexError, OverflowError):
-                raise damaged() from None
-        self.region_unit = np.array([unit for unit, _, _ in regions], dtype=np.int32)
-        self.saturation = np.array([area for _, _, area in regions], dtype=np.int64)
-        self.entries = self._entries([(unit, packed) for unit, packed, _ in regions])
+                raise _damaged() from None
+        self.region_unit = np.array([unit for unit, _, _, _ in regions], dtype=np.int32)
+        self.saturation = np.array([area for _, _, _, area in regions], dtype=np.int64)
+        self.entries = self._entries([(unit, first, last) for unit, first, last, _ in regions])
         self.region_size = np.bincount(self.entries.region, weights=self.entries.count, minlength=len(regions))
         self.union = self._union(unions)
 
-    def count(self, units: Array, thresholds: Floats, weights: Floats | None = None) -> Floats:
-        """Normal scores at or above, and above, rising thresholds: (units, 2, thresholds), or weighted sums of them."""
-        return self._sets.count(units, np.ascontiguousarray(thresholds, dtype=np.float64), weights)
-
-    def normal_scores(self, unit: int) -> tuple[Floats, Array]:
-        """The distinct scores of the normal pixels of a unit, rising, and how often each occurs."""
-        return unpack_set(self._sets.packed(unit))
-
-    def _entries(self, sets: Sequence[tuple[int, Array]]) -> Entries:
+    def _entries(self, sets: Sequence[tuple[int, int, int]]) -> Entries:
         """The entries of packed sets that lie in units; `region` is the number of the set."""
-        opened = [unpack_set(packed) for _, packed in sets]
+        opened = [unpack_set(self.data[first:last]) for _, first, last in sets]
         widths = [len(score) for score, _ in opened]
         return Entries(
-            np.repeat(np.array([unit for unit, _ in sets], dtype=np.int32), widths),
+            np.repeat(np.array([unit for unit, _, _ in sets], dtype=np.int32), widths),
             np.repeat(np.arange(len(sets), dtype=np.int32), widths),
             np.concatenate([score for score, _ in opened] or [np.zeros(0)]),
             np.concatenate([count for _, count in opened] or [np.zeros(0, np.int64)]),
         )
 
-    def _union(self, unions: Sequence[tuple[int, Array]]) -> Entries:
+    def _union(self, unions: Sequence[tuple[int, int, int]]) -> Entries:
         """The entries of defective pixels, each pixel once: those of the regions, unless they overlap."""
         if not unions:
             return self.entries
@@ -148,6 +145,41 @@ def pixels_of(block: RowsBlock) -> Pixels:
         cache["_pixels"] = Pixels(block)
     pixels: Pixels = cache["_pixels"]
     return pixels
+
+
+def _header(data: Array, first: int, last: int) -> tuple[dict[str, Any], int]:
+    length = int.from_bytes(data[first : first + 4].tobytes(), "little")
+    at = first + 4 + length
+    if at > last:
+        raise ValueError
+    header = json.loads(data[first + 4 : at].tobytes())
+    if len(header["sets"]) != 1 + len(header["saturation"]) + bool(header["union"]):
+        raise ValueError
+    return header, at
+
+
+def unpack_set(packed: Array) -> tuple[Floats, Array]:
+    """The distinct scores of a packed set, rising, and how often each occurs."""
+    try:
+        return _native.unpack_scores(np.ascontiguousarray(packed))
+    except ValueError:
+        raise _damaged() from None
+
+
+def _damaged() -> InvalidResult:
+    return InvalidResult("the packed scores of a state are damaged", remedy="Make the state again.")
+
+
+def count_sets(data: Array, places: Array, thresholds: Floats, weights: Floats | None) -> Floats:
+    """Scores at or above, and above, rising thresholds: (sets, 2, thresholds), or (2, thresholds) under weights."""
+    each = weights is None
+    ones = np.ones(len(places)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    places, thresholds = np.ascontiguousarray(places, dtype=np.int64), np.ascontiguousarray(thresholds)
+    try:
+        counts: Floats = _native.count_scores(np.asarray(data), places, thresholds, ones, each)
+    except ValueError:
+        raise _damaged() from None
+    return counts if each else counts[0]
 
 
 class Grid(Frozen):
@@ -215,7 +247,7 @@ def whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: F
 
 def _whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: Floats, saturated: bool) -> Curve:
     score = distinct_scores(pixels, units)
-    counts = pixels.count(units, score, normal_weights)
+    counts = count_sets(pixels.data, pixels.places[units], score, normal_weights)
     overlap, positive = (
         np.bincount(column, weights=value * weights[unit], minlength=len(score))
         for unit, column, value in _by_score(pixels, units, score, saturated)
@@ -266,7 +298,7 @@ def _make_grid(pixels: Pixels, units: Array, saturated: bool) -> Grid:
     bins = is_binned(pixels, units)
     if bins:
         score = score[::-1][bin_scores(pixels, units, saturated)][::-1]
-    counts = pixels.count(units, score)
+    counts = count_sets(pixels.data, pixels.places[units], score, None)
     at, above = counts[:, 0, ::-1], counts[:, 1, ::-1]
     if bins:
         above = np.concatenate([np.zeros((len(units), 1)), at[:, :-1]], axis=1)

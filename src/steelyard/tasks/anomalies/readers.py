@@ -17,10 +17,12 @@ from steelyard.tasks.anomalies.curves import Curve
 from steelyard.tasks.anomalies.pixels import (
     Grid,
     Pixels,
+    count_sets,
     grid_of,
     has_grid,
     is_binned,
     pixels_of,
+    unpack_set,
     whole_curve,
 )
 from steelyard.tasks.anomalies.statistics import ImageScores, Regions
@@ -228,7 +230,7 @@ class PixelFigure(RankingReader):
         good = units[pixels.good[units] & (row > 0) & (pixels.normal[units] > 0)]
         if not len(good):
             return None
-        sets = [pixels.normal_scores(unit) for unit in good.tolist()]
+        sets = [unpack_set(pixels.data[a:b]) for a, b in pixels.places[good].tolist()]
         score = np.concatenate([s for s, _ in sets])
         share = np.concatenate([count / count.sum() / len(good) for _, count in sets])
         distinct, place = np.unique(score, return_inverse=True)
@@ -241,7 +243,7 @@ class PixelFigure(RankingReader):
         used = units[(row > 0) & (self._normal_factor(pixels, units) > 0)]
         entries, inside = pixels.entries, np.isin(pixels.entries.unit, units[row > 0])
         regions = len(np.unique(entries.region[inside]))
-        sets = [pixels.normal_scores(unit) for unit in used.tolist()]
+        sets = [unpack_set(pixels.data[a:b]) for a, b in pixels.places[used].tolist()]
         if not sets or not regions:
             return float("nan")
         score, count = (np.concatenate([one[i] for one in sets]) for i in range(2))
@@ -262,7 +264,7 @@ class PixelFigure(RankingReader):
     def counts_at(self, pixels: Pixels, units: Array) -> Floats:
         """Of each unit at one threshold: hits, false alarms, defective pixels, summed overlap, regions."""
         entries, many = pixels.entries, len(pixels.there)
-        false = pixels.count(units, np.array([self.threshold]))[:, 0, 0]
+        false = count_sets(pixels.data, pixels.places[units], np.array([self.threshold]), None)[:, 0, 0]
         union = pixels.union
         over = union.score >= self.threshold
         hit = np.bincount(union.unit, weights=union.count * over, minlength=many)[units]

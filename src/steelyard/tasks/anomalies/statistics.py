@@ -2,13 +2,15 @@
 
 The scores of an image are sorted, counted and packed (about a byte per pixel): its normal pixels in one set, each
 region of its mask in another. Any counts can be taken from them later, whatever other images bring: parts merge to the
-bit, and no score is put into a bin. Packing waits until a state is saved or merged (see `loose`).
+bit, and no score is put into a bin. Above `SPOOL` bytes they lie in a temporary file, not in memory.
 """
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,7 +24,10 @@ from steelyard.core.statistic import Rows, SharedCache
 from steelyard.core.weights import Floats
 from steelyard.maps.each import for_each
 from steelyard.tasks.anomalies.data import AnomalyPairs, Picture
-from steelyard.tasks.anomalies.loose import NO_SKIP, LooseImage, LooseTable, Store, keep_scores
+
+SPOOL = 256 << 20  # bytes of packed scores in memory
+AT_ONCE = 32  # images between two writes
+NO_SKIP = np.zeros(0, np.uint8)
 
 
 class Regions(Rows):
@@ -40,7 +45,9 @@ class Regions(Rows):
     full: Literal["region", "normal"] = "region"
 
     def measure(self, pairs: AnomalyPairs, cache: SharedCache) -> RowsBlock:
-        return RowsBlock((measure_images(pairs, cache).tables[self],), np.arange(len(pairs.units)))
+        measured = measure_images(pairs, cache)
+        data, begin = measured.packed[self]
+        return RowsBlock((RowTable(self, pairs.units, begin, {"data": data}),), np.arange(len(pairs.units)))
 
     def finish(self, rows: RowTable) -> SumBlock:
         return SumBlock(np.zeros(len(rows.ids)))
@@ -83,9 +90,9 @@ class ImageScores(Rows):
 
 
 class Measured(Frozen):
-    """What one pass over the maps gives: the pixels of the units, and scores of the pairs."""
+    """What one pass over the maps gives: packed scores with where each unit begins, and scores of the pairs."""
 
-    tables: Mapping[Regions, LooseTable]
+    packed: Mapping[Regions, tuple[Array, Array]]
     scores: Mapping[ImageScores, Floats]
 
 
@@ -99,27 +106,61 @@ def measure_images(pairs: AnomalyPairs, cache: SharedCache) -> Measured:
 def _measure(pairs: AnomalyPairs, regions: Sequence[Regions], images: Sequence[ImageScores]) -> Measured:
     count = len(pairs.owner)
     scores = {need: np.full(count, np.nan) for need in images}
-    store = Store()
+    spools = {need: _Spool(len(pairs.units)) for need in regions}
     by_map = not pairs.own_scores or bool(regions)
 
-    def look(pair: int) -> tuple[list[LooseImage | None], list[float]]:
+    def look(pair: int) -> tuple[list[bytes], list[float]]:
         if not by_map or not pairs.has_map(pair):
-            return [None] * len(regions), [pairs.own_score(pair) for _ in images]
+            return [b""] * len(regions), [pairs.own_score(pair) for _ in images]
         picture = pairs.picture(pair)
         own = pairs.own_score(pair)
         return (
-            loose_images(picture, regions, pairs, pair, store),
+            [pack_image(picture, need, pairs, pair) for need in regions],
             [image_score(picture.scores, need) if np.isnan(own) else own for need in images],
         )
 
-    found: dict[Regions, list[LooseImage | None]] = {need: [None] * len(pairs.units) for need in regions}
-    for pair, (loose, values) in enumerate(for_each(count, look)):
-        for need, image in zip(regions, loose, strict=True):
-            found[need][int(pairs.owner[pair])] = image
-        for own_need, value in zip(images, values, strict=True):
-            scores[own_need][pair] = value
-    tables = {need: LooseTable(need, pairs.units, loose, store) for need, loose in found.items()}
-    return Measured(tables, scores)
+    for start in range(0, count, AT_ONCE):
+        stop = min(start + AT_ONCE, count)
+        for place, (packs, values) in enumerate(for_each(stop - start, lambda i, start=start: look(start + i))):  # type: ignore[misc]
+            for need, packed in zip(regions, packs, strict=True):
+                spools[need].add(int(pairs.owner[start + place]), packed)
+            for own_need, value in zip(images, values, strict=True):
+                scores[own_need][start + place] = value
+    return Measured({need: spool.finish() for need, spool in spools.items()}, scores)
+
+
+class _Spool:
+    """Bytes of units that come in order: in memory, and from some size on in a temporary file."""
+
+    def __init__(self, units: int) -> None:
+        self.sizes = np.zeros(units, dtype=np.int64)
+        self.parts: list[bytes] = []
+        self.held = 0
+        self.file: Any = None
+
+    def add(self, unit: int, packed: bytes) -> None:
+        self.sizes[unit] = len(packed)
+        self.parts.append(packed)
+        self.held += len(packed)
+        if self.held > SPOOL:
+            self.file = self.file or _temporary_file()
+            self.file.write(b"".join(self.parts))
+            self.parts, self.held = [], 0
+
+    def finish(self) -> tuple[Array, Array]:
+        begin = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        if self.file is None:
+            return np.frombuffer(b"".join(self.parts), dtype=np.uint8), begin
+        with self.file:  # the array maps the file, which therefore lasts as long as the array
+            self.file.write(b"".join(self.parts))
+            self.file.flush()
+            data: Array = np.memmap(self.file, dtype=np.uint8, mode="r", shape=(int(begin[-1]),))
+        return data, begin
+
+
+def _temporary_file() -> Any:
+    """A file without a name, which lives as long as the array over it does."""
+    return tempfile.TemporaryFile()
 
 
 def image_score(scores: Array, need: ImageScores) -> float:
@@ -132,34 +173,34 @@ def image_score(scores: Array, need: ImageScores) -> float:
     return float(values[: max(1, round(need.share * len(values)))].mean())
 
 
-def loose_images(
-    picture: Picture, needs: Sequence[Regions], pairs: AnomalyPairs, pair: int, store: Store
-) -> list[LooseImage | None]:
-    """An image as each statistic sees it. Most see the same normal pixels, which are kept once."""
+def pack_image(picture: Picture, need: Regions, pairs: AnomalyPairs, pair: int) -> bytes:
+    """A header in JSON, behind its length in four bytes, and then the packed sets: normal, regions, their union."""
     scores = picture.scores.ravel()
-    kept: dict[bool, int] = {}
-    images: list[LooseImage | None] = []
-    for need in needs:
-        bare = need.full == "normal" and picture.mask is not None and bool(picture.mask.all())
-        parts = [] if bare else picture.regions(need.of)
-        skip = NO_SKIP if bare or picture.mask is None else picture.mask.ravel()
-        if picture.ignored is not None and len(skip):
+    parts = picture.regions(need.of)
+    if need.full == "normal" and picture.mask is not None and picture.mask.all():
+        parts, skip = [], NO_SKIP
+    else:
+        skip = NO_SKIP if picture.mask is None else picture.mask.ravel()
+        if picture.ignored is not None:
             skip = skip | picture.ignored.ravel()
-        if bare not in kept:
-            kept[bare] = keep_scores(store, scores, skip)
-        sets = [_native.pack_scores(np.ascontiguousarray(scores[part.pixels]), NO_SKIP) for part in parts]
-        union = picture.overlapping and need.of == "defects"
-        if union and picture.mask is not None:
-            sets.append(_native.pack_scores(np.ascontiguousarray(scores[np.flatnonzero(picture.mask)]), NO_SKIP))
-        facts = {
-            "object": str(pairs.objects[pair]),
-            "group": str(pairs.groups[pair]),
-            "good": not bool(pairs.defective[pair]),
-            "sets": [],
-            "pixels": [len(part.pixels) for part in parts],
-            "saturation": [part.saturation for part in parts],
-            "union": bool(union),
-            "normal": int(scores.size - np.count_nonzero(skip)),
-        }
-        images.append(LooseImage(facts, sets, kept[bare]))
-    return images
+    sets = [_native.pack_scores(scores, np.ascontiguousarray(skip))]
+    sizes, saturations = [], []
+    for part in parts:
+        sets.append(_native.pack_scores(np.ascontiguousarray(scores[part.pixels]), NO_SKIP))
+        sizes.append(len(part.pixels))
+        saturations.append(part.saturation)
+    union = picture.overlapping and need.of == "defects"
+    if union and picture.mask is not None:
+        sets.append(_native.pack_scores(np.ascontiguousarray(scores[np.flatnonzero(picture.mask)]), NO_SKIP))
+    header = {
+        "object": str(pairs.objects[pair]),
+        "group": str(pairs.groups[pair]),
+        "good": not bool(pairs.defective[pair]),
+        "sets": [len(packed) for packed in sets],
+        "pixels": sizes,
+        "saturation": saturations,
+        "union": bool(union),
+        "normal": int(scores.size - np.count_nonzero(skip)),
+    }
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(4, "little") + text + b"".join(sets)

@@ -30,7 +30,7 @@ from steelyard.maps.raster import indexed_png, thin_grid
 from steelyard.tasks.anomalies import curves
 from steelyard.tasks.anomalies.data import AnomalyPairs, Picture
 from steelyard.tasks.anomalies.metrics import Aupro, ImageAuroc, PixelAp, PixelAuroc, PixelF1Max
-from steelyard.tasks.anomalies.pixels import Pixels, pixels_of, whole_curve
+from steelyard.tasks.anomalies.pixels import Pixels, count_sets, pixels_of, unpack_set, whole_curve
 from steelyard.tasks.anomalies.readers import PixelFigure, image_rows
 from steelyard.tasks.anomalies.statistics import ImageScores, Regions
 from steelyard.tasks.shared.tools import find_tools
@@ -262,6 +262,7 @@ def score_counts(pixels: Pixels) -> Figure:
     curve = whole_curve(pixels, units, ones, ones, False)
     mine = np.isin(pixels.union.unit, units)
     score, count = pixels.union.score[mine], pixels.union.count[mine]
+    sets = pixels.places[units]
     low, high = float(score.min()), float(score.max())
     low, high = low - 0.25 * (high - low or 1.0), high + 0.05 * (high - low or 1.0)
     if (score == np.round(score)).all():  # bytes: bins of equally many whole numbers
@@ -269,7 +270,7 @@ def score_counts(pixels: Pixels) -> Figure:
         edges = np.floor(low) - 0.5 + step * np.arange(BINS + 1)
     else:
         edges = np.linspace(low, high, BINS + 1)
-    above = pixels.count(units, edges, ones)[0]
+    above = count_sets(pixels.data, sets, edges, ones)[0]
     normal = above[:-1] - above[1:]
     normal[0] += float(ones @ pixels.normal[units]) - above[0]
     normal[-1] += above[-1]
@@ -598,7 +599,7 @@ def squashed_values(pairs: AnomalyPairs) -> dict[str, float]:
 
 def _ends(pixels: Pixels, units: Array) -> tuple[float, float]:
     """Whether a normal score lies below 0 or above 1: any score that does."""
-    counts = pixels.count(units, np.array([0.0, 1.0]), np.ones(len(units)))
+    counts = count_sets(pixels.data, pixels.places[units], np.array([0.0, 1.0]), np.ones(len(units)))
     below = float(pixels.normal[units].sum()) - counts[0, 0]
     return (-1.0 if below else 0.0), (2.0 if counts[1, 1] else 1.0)
 
@@ -610,7 +611,7 @@ def _squashed(pixels: Pixels, units: Array, score: Floats, count: Array) -> curv
         with np.errstate(over="ignore"):
             return (1 / (1 + np.exp(-values.astype(np.float32)))).astype(np.float64)
 
-    sets = [pixels.normal_scores(unit) for unit in units.tolist()]
+    sets = [unpack_set(pixels.data[a:b]) for a, b in pixels.places[units].tolist()]
     normal, many = (np.concatenate([one[i] for one in sets]) for i in range(2))
     distinct, place = np.unique(press(score), return_inverse=True)
     positive = np.bincount(place.reshape(-1), weights=count, minlength=len(distinct))
