@@ -131,8 +131,8 @@ TASKS = """Data that the laws of every task are tested on, 1, 10 and 100 times, 
 n log n, 2 would be quadratic; below 1 a fixed part still counts. Two threads share the work, and cost about the same
 CPU. The clock is left out: it says little on a machine with other work. A state is what a shard sends."""
 MUCH = """Shapes that make careless programs quadratic. What cannot be meant is refused, by a message that says where;
-most of that time is spent on reading. Boxes of one image beyond the hundred with the highest scores of a
-class are not looked at, as the reference has it."""
+most of that time is spent on reading. COCO's metrics look at the hundred boxes of an image with the
+highest scores of a class, as the reference does; the others match all boxes of a class with one another."""
 
 
 def main() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from pycocotools import mask as reference_mask
 from support.coco_drawn import HEIGHT, WIDTH, draw_coco, reference_eval
+from support.coco_reference import TWELVE
 from support.tiers import slow_except
-from test_boxes import TWELVE
 from test_masks_native import blobs, boundary
 
 import steelyard as sy
