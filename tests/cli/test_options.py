@@ -94,7 +94,8 @@ def test_synonyms_in_python_are_kept_as_the_task(tmp_path: Path) -> None:
 
 
 def test_the_catalogue_is_asked_in_any_spelling(steelyard: Callable[..., Any]) -> None:
-    assert steelyard("metrics", "Macro-F1").stdout == steelyard("metrics", "macro(f1)").stdout
+    spelled = steelyard("metrics", "Macro-F1").stdout  # grounding has a metric of that name, too
+    assert spelled.startswith(steelyard("metrics", "macro(f1)").stdout + "\nitem_f1")
     assert steelyard("metrics", "--task", "retrieval", "mAP").stdout.startswith("map  —  Mean average precision\n")
     assert steelyard("metrics", "captioning").stdout == steelyard("metrics", "captions").stdout
     refused = steelyard("metrics", "bxoes")

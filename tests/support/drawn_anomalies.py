@@ -46,5 +46,12 @@ def worst_anomalies(truth: Data) -> Data:
 
 
 DRAWN = {
-    "anomalies": Drawn(draw_anomalies, perfect_anomalies, worst_anomalies, unit="image", weight="sample_weight"),
+    "anomalies": Drawn(
+        draw_anomalies,
+        perfect_anomalies,
+        worst_anomalies,
+        unit="image",
+        weight="sample_weight",
+        policy={"missing": "skip", "extra": "skip"},
+    ),
 }

@@ -78,6 +78,7 @@ def policy_of(task: str) -> dict[str, str]:
 
 SITES = ("p, q", "p", "p")
 CUTS = ("r", "q, r", "r")
+OF_WHOLE_DATA = ("fold_accuracy",)  # folds by position are undefined in merged parts
 CROSSED = ("weights", "boxes", "segmentation")  # tasks whose slices are crossed too
 
 
@@ -104,10 +105,9 @@ def drawn_case(task: str, **settings: Any) -> Case:
     predictions = with_gaps(predictions, key, ids)
     policy = policy_of(task)
     by = ["site", ("site", "cut")] if task in CROSSED else ["site"]
-    return Case(
-        task, (truth, predictions), table_cut(key), (*ids, "zz"), [str(metric) for metric in catalogue.metrics(task)],
-        settings={"by": by, **policy, **settings},
-    )  # fmt: skip
+    metrics = [str(metric) for metric in catalogue.metrics(task) if metric.name not in OF_WHOLE_DATA]
+    settings = {"by": by, **policy, **settings}
+    return Case(task, (truth, predictions), table_cut(key), (*ids, "zz"), metrics, settings=settings)
 
 
 def grouped_case(task: str, **settings: Any) -> Case:

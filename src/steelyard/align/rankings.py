@@ -76,14 +76,6 @@ class RankedPairs(Frozen):
         """The person of each unit, where the truth has labels."""
         return self.person if name == "person" and self.truth.find(name) is None else None
 
-    @property
-    def shared(self) -> Array:
-        """Whether a unit shares its person with another one, where cameras say that labels are people."""
-        if self.person is None or not self.gallery.cameras:
-            return np.zeros(len(self.units), dtype=bool)
-        _, code, count = np.unique(self.person.astype(str), return_inverse=True, return_counts=True)
-        return np.asarray(count[code.ravel()] > 1)
-
     def source_rows(self) -> Array:
         """The row in the source of each judged document."""
         return self.row if self.truth.order is None else self.truth.order[self.row]

@@ -181,16 +181,13 @@ def jackknife_leaves_one_unit_out(case: Case, metric: Metric) -> None:
 
 
 def every_role_is_plain_rows(case: Case, metric: Metric) -> None:
-    """A row of draws, the jackknife or single units gives what the same weights give by themselves.
-
-    Single units are left out where a unit's own value depends on the others.
-    """
+    """A row of draws, the jackknife or single units gives what the same weights give by themselves."""
     if metric.resampling:
         return
     state, other = case.state(12), case.state(13)
     require((state.units.ids == other.units.ids).all(), "drawn data of one size must have the same unit ids")
     keys, base = unit_keys(state.units.ids), np.random.default_rng(14).uniform(0.5, 2, UNITS)
-    own = () if metric.among_units else (EachUnit(UNITS),)
+    own = () if metric.among_units else (EachUnit(UNITS),)  # a unit's own value may depend on the others
     for weights in (*own, LeaveOneOut(base), BootstrapDraws(keys, base, 1, 40)):
         rows = np.concatenate(list(weights.blocks()))
         expected = [case.value(metric, state, row) for row in rows]

@@ -103,9 +103,9 @@ def test_probes_and_people_give_the_rates_of_the_rule(form: str, tmp_path: Path)
         predictions = lists()[1]
     for level, expected in GOLDEN["fpir"].items():
         limit = "0.001" if level == "0.0" else level  # below 1 of 8 probes: none may be taken for somebody
-        found = rates(truth, predictions, f"fnir@{limit}", f"tpir@{limit}", f"fnir@{limit}(rank=0)")
+        values = rates(truth, predictions, f"fnir@{limit}", f"tpir@{limit}", f"fnir@{limit}(rank=0)")
         first, any_rank = expected["fnir_rank1"], expected["fnir_any_rank"]
-        assert found == pytest.approx([first, 1 - first, any_rank])
+        assert values == pytest.approx([first, 1 - first, any_rank])
     assert rates(truth, predictions, "hit@1", "hit@2", "hit@5") == [GOLDEN["rank"][k] for k in ("1", "2", "5")]
 
 

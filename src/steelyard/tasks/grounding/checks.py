@@ -34,9 +34,9 @@ class _Raw:
             self.orders: tuple[str, ...] = tuple(ORDERS)
         else:
             columns = [pairs.prediction[name] for name in BOX if name in pairs.prediction]
-            found = np.stack(columns, axis=1)[pairs.prediction_row[single]] if len(columns) == 4 else np.zeros((0, 4))
-            held = np.flatnonzero(~np.isnan(found).any(axis=1))
-            numbers, self.orders = found[held], ("xywh",)
+            boxes = np.stack(columns, axis=1)[pairs.prediction_row[single]] if len(columns) == 4 else np.zeros((0, 4))
+            held = np.flatnonzero(~np.isnan(boxes).any(axis=1))
+            numbers, self.orders = boxes[held], ("xywh",)
         self.place = single[held]
         self.numbers = numbers
         self.true = pairs.true.box[pairs.true.begin[pairs.truth_row[self.place]]]

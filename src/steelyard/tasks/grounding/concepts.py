@@ -117,10 +117,10 @@ def _items(pairs: GroundingPairs, least: float) -> Iterator[tuple[list[Shapes] |
         counted = (annotator[pairs.true.row] == person) & ~crowd[pairs.true.row]
         sides.append((seen.tolist(), _counted(pairs.true, counted)))
     enough = predicted.score >= least if predicted.scored else np.ones(len(predicted.score), dtype=bool)
-    found = _counted(predicted, enough)
+    answers = _counted(predicted, enough)
     left_out = partial.tolist()
     for group, reply in zip(pairs.truth_row.tolist(), pairs.prediction_row.tolist(), strict=True):
-        own = _part(found, reply) if reply >= 0 else (found[1][:0], None if found[2] is None else found[2][:0])
+        own = _part(answers, reply) if reply >= 0 else (answers[1][:0], None if answers[2] is None else answers[2][:0])
         true = None if left_out[group] else [_part(side, group) for seen, side in sides if seen[group]]
         yield true, own
 

@@ -5,38 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.block import SumBlock
 from steelyard.core.figure import Figure
 from steelyard.core.outline import mask_rings
 from steelyard.core.pairs import Array
 from steelyard.core.scene import PolygonShape, Role
-from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
-from steelyard.tasks.grounding.concepts import THRESHOLDS, ConceptSum, PmF1
+from steelyard.tasks.grounding.concepts import THRESHOLDS, PmF1
 from steelyard.tasks.grounding.data import GroundingPairs, Objects
 from steelyard.tasks.grounding.sums import united_masks
 
 DRAWS = 200  # of the band around pmF1
 
 
-def concept_sums(state: State) -> tuple[ConceptSum, Array] | None:
-    """The first sums of concepts of a state, by unit; None if it has none."""
-    for of, block in state.blocks.items():
-        if isinstance(of, ConceptSum) and isinstance(block, SumBlock):
-            return of, block.values
-    return None
+def concept_sums(pairs: GroundingPairs) -> Array:
+    """The sums of concepts by the default rules, by unit."""
+    return PmF1().concept_sum().measure(pairs, SharedCache()).values
 
 
-def concept_table(of: ConceptSum, sums: Array) -> Table:
+def concept_table(pairs: GroundingPairs) -> Table:
     """Matches and mistakes of the items that have truth, by threshold."""
+    sums = concept_sums(pairs)
     total = sums.sum(axis=0)
     matches, false, missed = total[0:10], total[10:20], total[20:30]
     with np.errstate(invalid="ignore"):
         shares = [
             matches / (matches + false),
             matches / (matches + missed),
-            PmF1(like=of.like).f1_of(total[np.newaxis])[0],
+            PmF1().f1_of(total[np.newaxis])[0],
         ]
     return Table(
         "concepts",
@@ -48,10 +44,10 @@ def concept_table(of: ConceptSum, sums: Array) -> Table:
     )
 
 
-def pmf1_curve(of: ConceptSum, sums: Array, weights: Array | None) -> Figure:
+def pmf1_curve(pairs: GroundingPairs) -> Figure:
     """pmF1 by threshold, with a band from resampled units."""
-    metric = PmF1(like=of.like)
-    weight = np.ones(len(sums)) if weights is None else weights
+    metric, sums = PmF1(), concept_sums(pairs)
+    weight = np.ones(len(sums)) if pairs.weight is None else pairs.weight
     rng, units = np.random.default_rng(0), len(sums)
     drawn = []
     for _ in range(DRAWS):

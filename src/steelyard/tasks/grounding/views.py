@@ -17,7 +17,6 @@ from steelyard.tasks.grounding.data import SAME_CLASS, GroundingPairs
 from steelyard.tasks.grounding.explain import explain as explain
 from steelyard.tasks.grounding.overlap import Rule, overlaps
 from steelyard.tasks.grounding.pictures import (
-    concept_sums,
     concept_table,
     mask_shapes,
     pmf1_curve,
@@ -50,9 +49,8 @@ def _best(pairs: GroundingPairs) -> Array:
 def tables(pairs: GroundingPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Outcomes of the replies, and presence."""
     made = {"outcomes": lambda: _outcomes(pairs), "presence": lambda: _presence(pairs)}
-    concepts = concept_sums(state)
-    if concepts is not None:
-        made["concepts"] = lambda: concept_table(*concepts)
+    if "concepts" in pairs.held:
+        made["concepts"] = lambda: concept_table(pairs)
     if "annotators" in pairs.held:
         del made["presence"]
         return made
@@ -208,9 +206,8 @@ def _presence(pairs: GroundingPairs) -> Table:
 
 def figures(pairs: GroundingPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures."""
-    concepts = concept_sums(state)
-    if concepts is not None and len(pairs.owner):
-        return {"concepts": lambda: pmf1_curve(*concepts, pairs.weight)}
+    if "concepts" in pairs.held and len(pairs.owner):
+        return {"concepts": lambda: pmf1_curve(pairs)}
     if not len(pairs.owner) or not len(pairs.predicted.box) or np.isnan(pairs.predicted.box[:, 0]).all():
         return {}
     made: dict[str, Callable[[], Figure]] = {"overlaps": lambda: overlap_histogram(pairs)}

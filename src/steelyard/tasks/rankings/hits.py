@@ -29,7 +29,7 @@ from steelyard.tasks.rankings.sums import (
     RPrecisionValue,
 )
 
-QUERIES, MISSING, TIED, SHARED = map(QueryCount, ("queries", "missing", "tied", "shared"))
+QUERIES, MISSING, TIED = map(QueryCount, ("queries", "missing", "tied"))
 
 
 Level = Annotated[float, Between(0)]  # the least grade that is relevant
@@ -69,7 +69,7 @@ class QueryMetric(Metric):
         return QUERIES if self.empty == "zero" else self.answerable()
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return self.value(), self.query_count(), QUERIES, MISSING, TIED, SHARED
+        return self.value(), self.query_count(), QUERIES, MISSING, TIED
 
     def reduce(self, totals: TotalsView) -> Floats:
         return ratio(totals[self.value()], totals[self.query_count()])
@@ -79,7 +79,7 @@ class QueryMetric(Metric):
         return float((totals[QUERIES] - totals[self.query_count()])[0]), "queries without a relevant document"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Say what counts as 0, whether ties decided anything, and whether queries share people."""
+        """Say what counts as 0, and whether ties decided anything."""
         missing, tied = float(totals[MISSING][0]), float(totals[TIED][0])
         notes = []
         if missing:
@@ -89,12 +89,6 @@ class QueryMetric(Metric):
             order = rule.get(self.ties, "document id, after rounding to single precision")
             where = count_text(round(tied), "query")
             notes.append(f"In {where} judged documents share their score with others; ordered by {order}.")
-        shared = float(totals[SHARED][0])
-        if shared:
-            notes.append(
-                f"{count_text(round(shared), 'query', 'share')} their person with others: `cluster=person` resamples "
-                "people, which gives wider intervals if queries of one person are alike."
-            )
         return tuple(notes)
 
 

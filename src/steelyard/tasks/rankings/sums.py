@@ -49,9 +49,7 @@ def _over(numerator: Floats, denominator: Any, defined: Array) -> Floats:
 
 
 class QueryCount(Sum):
-    """A number of queries: all `queries`, those that the run is `missing`, those where judged documents are `tied`, or
-    that have a `shared` person.
-    """
+    """A number of queries: all `queries`, those that the run is `missing`, those where judged documents are `tied`."""
 
     name = "rankings.queries"
 
