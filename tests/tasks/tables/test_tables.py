@@ -287,7 +287,7 @@ def test_pubtabnet_lines_and_replies_by_name(tmp_path: Path) -> None:
     (tmp_path / "truth.jsonl").write_text(json.dumps(entry) + "\n")
     (tmp_path / "reply.json").write_text(json.dumps({"x": "<table><tr><td colspan=2>h<tr><td>a&amp;<td></table>"}))
     assert scores(str(tmp_path / "truth.jsonl"), str(tmp_path / "reply.json"), "teds", "shape") == [1.0, 1.0]
-    (tmp_path / "reply.json").write_text(json.dumps({"x": "| h |"}))  # a reply that is no table is read, too
+    (tmp_path / "reply.json").write_text(json.dumps({"x": "| h |"}))  # a reply without a table is read, too
     assert scores(str(tmp_path / "truth.jsonl"), str(tmp_path / "reply.json"), "teds") == [0.0]
     values = scores(str(tmp_path / "truth.jsonl"), str(tmp_path / "truth.jsonl"), "grits_loc")
     assert values == pytest.approx([2 / 4])  # of four places two have a box

@@ -7,6 +7,7 @@ are: nothing is put into bins, and equal scores form one step. `like` copies the
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
@@ -36,9 +37,9 @@ class OverObjects(Metric):
     averaged: ClassVar[str] = "objects"  # what the mean is over
 
     @property
+    @abstractmethod
     def reading(self) -> RankingReader:
         """What is read for each object."""
-        raise NotImplementedError
 
     def requirements(self) -> tuple[Requirement, ...]:
         return (self.reading,)
@@ -275,8 +276,9 @@ class RegionArea(PixelMetric):
     """Base of the areas under the overlap of regions, whose draws may be counted in bins of scores."""
 
     @property
+    @abstractmethod
     def reading(self) -> PixelFigure:
-        raise NotImplementedError
+        """What is read for each object."""
 
     @property
     def _bound(self) -> PixelFigure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -58,9 +59,9 @@ class SetMetric(Metric):
     by_count: ClassVar[bool] = True
     reaches_best: ClassVar[bool] = False
 
+    @abstractmethod
     def reader(self) -> Any:
         """What is read from the sets."""
-        raise NotImplementedError
 
     def requirements(self) -> tuple[Requirement, ...]:
         """The value, the sizes of the sets and their copies."""

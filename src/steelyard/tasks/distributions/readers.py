@@ -7,6 +7,7 @@ mean of the influences of each side: one pass over the sets serves all rows of w
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -59,13 +60,13 @@ class SetReader(RankingReader):
 
     ranking: Statistic = FeatureRows()
 
+    @abstractmethod
     def value(self, sets: FeatureSets, weights: Floats) -> float:
         """The value under weights of units; nan where it is undefined."""
-        raise NotImplementedError
 
+    @abstractmethod
     def influences(self, sets: FeatureSets, weights: Floats) -> Influences:
         """How much each vector of either side moves the value; None where a side has none."""
-        raise NotImplementedError
 
     def shown(self, sets: FeatureSets, weights: Floats) -> Influences:
         """What a table of units shows."""

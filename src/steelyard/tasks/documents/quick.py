@@ -5,7 +5,7 @@
 2. Blocks that are left out of the scores take all items that are nearer than 0.25 to one of them.
 3. For blocks and items without a partner nearer than 0.25, neighbouring items are merged as long as that brings them
    nearer to a block; of merges that overlap, those with the least mean distance are kept.
-4. Blocks and items are assigned at the least total distance. Above 0.7 is no match.
+4. Blocks and items are assigned at the least total distance. A distance above 0.7 does not match.
 5. A block without a match that is found inside an item, nearer than 0.4, joins it.
 6. What is left is assigned once more, whatever its distance.
 7. Titles, and long texts, that are further than 0.45 look for a better run of free items nearby.

@@ -12,6 +12,7 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.task import Policy, Task
 from steelyard.tasks.grounding.concepts import CONCEPTS
 from steelyard.tasks.grounding.data import OPTIONS, PREDICTION, TRUTH, join
+from steelyard.tasks.grounding.mask_metrics import MASK_METRICS
 from steelyard.tasks.grounding.metrics import METRICS
 
 ONE = ("acc@0.5", "acc@0.5:0.95", "mean_iou", "centre", "answered")
@@ -38,7 +39,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    metrics=(*METRICS, *CONCEPTS),
+    metrics=(*METRICS, *MASK_METRICS, *CONCEPTS),
     defaults=ONE,
     defaults_for=defaults_for,
     options=OPTIONS,
