@@ -3,6 +3,7 @@
 #             tests that need Chromium or LaTeX are skipped where these are missing
 # make test-slow  what takes longer: simulations, kills, clusters (Dask, Ray), pages of every task in a browser, wheels, two ranks of Lightning
 # make test-all  both
+# make test WORKERS=16  so many processes in place of two; also for test-slow, kills, partitions, simulate and coverage
 # make test SYSTEM_PACKAGES=1  install Chromium and LaTeX with apt-get first (Debian, as root)
 # make kills  kill -9 in the middle of every command that writes, KILLS (50) times each, and of workers and drivers of every engine
 # make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
@@ -50,13 +51,16 @@ demo: $(VENV)/installed
 # System packages are installed only where SYSTEM_PACKAGES=1 asks for them.
 SYSTEM = @$(if $(filter 1,$(SYSTEM_PACKAGES)),$(PY) tools/debian.py,:)
 
+WORKERS ?= 2
+NAMED = -o junit_suite_name="$$($(PY) tools/name_run.py 'make $@')"
+
 test: $(VENV)/test build/ctest-plain/tested
 	$(SYSTEM)
-	$(PY) -m pytest -n 2 --dist worksteal --junitxml=$(OUT)/tests.xml
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(NAMED) --junitxml=$(OUT)/tests.xml
 
 test-slow: $(VENV)/test
 	$(SYSTEM)
-	$(PY) -m pytest -m slow -n 2 --dist worksteal --junitxml=$(OUT)/tests-slow.xml
+	$(PY) -m pytest -m slow -n $(WORKERS) --dist worksteal $(NAMED) --junitxml=$(OUT)/tests-slow.xml
 
 test-all: test test-slow
 
@@ -64,11 +68,11 @@ KILLS ?= 50
 SCALE_KILLS ?= 20
 
 kills: $(VENV)/test
-	STEELYARD_KILLS=$(KILLS) $(PY) -m pytest -m "" -n 2 --dist worksteal -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/slow/test_kills*.py
+	STEELYARD_KILLS=$(KILLS) $(PY) -m pytest -m "" -n $(WORKERS) --dist worksteal -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/slow/test_kills*.py
 	STEELYARD_KILLS=$(SCALE_KILLS) $(PY) -m pytest -m "" -n 0 tests/slow/test_scale_clusters.py -k killed_in
 
 partitions: $(VENV)/test
-	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -m "" -n 2 --dist worksteal tests/core/test_state.py -k partition
+	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -m "" -n $(WORKERS) --dist worksteal tests/core/test_state.py -k partition
 
 SETS ?= 400
 
@@ -139,7 +143,7 @@ mutants: $(VENV)/test
 coverage: $(VENV)/test
 	$(SYSTEM)
 	$(PIP) install --requirement requirements/coverage.txt
-	$(PY) tools/measure_coverage.py
+	$(PY) tools/measure_coverage.py --workers $(WORKERS)
 
 trust: $(VENV)/test
 	$(PY) tools/make_trust.py --parity

@@ -3,8 +3,9 @@
     python tools/make_trust.py            # take in what lies in out/, and write both files
     python tools/make_trust.py --check    # are they up to date?
 
-`docs/trust.json` keeps the records, each with its date and its machine; a record is replaced when a newer run has left
-its result in out/. Nothing in either file is written by hand. Run by `make trust`, which measures parity first.
+`docs/trust.json` keeps the records, each with its version, its date and its machine; a record is replaced when a newer
+run has left its result in out/. The tests have a row for each run, out/tests*.xml: runs on other machines are copied
+there. Nothing in either file is written by hand. Run by `make trust`, which measures parity first.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from steelyard import __version__
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "out"
@@ -76,7 +79,11 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 def stamp() -> dict[str, str]:
     """When, and on what."""
-    return {"date": time.strftime("%Y-%m-%d"), "machine": f"{platform.machine()}, Python {platform.python_version()}"}
+    return {
+        "version": __version__,
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+    }
 
 
 def named(reference: str) -> str:
@@ -123,9 +130,9 @@ def take_parity() -> dict[str, Any]:
     return {"rows": rows}
 
 
-def suite_of(name: str) -> ET.Element:
+def suite_of(path: Path) -> ET.Element:
     """The tests that a run has written."""
-    root = ET.parse(OUT / name).getroot()
+    root = ET.parse(path).getroot()
     suite = root if root.tag == "testsuite" else root.find("testsuite")
     assert suite is not None
     return suite
@@ -139,21 +146,32 @@ def counts_of(suite: ET.Element) -> dict[str, int]:
 
 
 def take_tests() -> dict[str, Any]:
-    """Counts of the last `make test`."""
-    suite = suite_of("tests.xml")
-    cases = [case.get("classname", "") for case in suite.iter("testcase")]
+    """A row for each run of the tests, and what kinds of tests are in the largest."""
+    rows, largest = [], ET.Element("testsuite")
+    for path in sorted(OUT.glob("tests*.xml")):
+        suite = suite_of(path)
+        command, _, machine = suite.get("name", "").partition("; ")  # as the Makefile and tools/name_run.py call it
+        if not machine:
+            sys.exit(f"{path} does not say where it ran: run `make test`")
+        rows.append({"command": command, "machine": machine, **counts_of(suite), "skipped": int(suite.get("skipped", 0))})
+        largest = max(largest, suite, key=len)
+    cases = [case.get("classname", "") for case in largest.iter("testcase")]
 
     def among(pattern: str) -> int:
         return sum(bool(re.search(pattern, name)) for name in cases)
 
     return {
-        **counts_of(suite),
-        "skipped": int(suite.get("skipped", 0)),
+        "rows": rows,
         "bad_input": among(r"hostile|bad_input|damage|packed_files|native_checks"),
         "laws": among(r"test_laws|map_laws"),
         "examples": among(r"test_docs"),
-        "kills": among(r"test_kills"),
     }
+
+
+def take_peers() -> dict[str, Any]:
+    """The suites of the packages that have a drop-in, run on the drop-in."""
+    suites: dict[str, Any] = json.loads((OUT / "peer_suites.json").read_text(encoding="utf-8"))
+    return suites
 
 
 def take_mutants() -> dict[str, Any]:
@@ -181,13 +199,13 @@ def take_fuzz() -> dict[str, Any]:
 
 def take_sanitizers() -> dict[str, Any]:
     """The C++ tests under sanitizers, by set of instructions."""
-    suite = suite_of("ctest-sanitized.xml")
+    suite = suite_of(OUT / "ctest-sanitized.xml")
     return {**counts_of(suite), "names": sorted(case.get("name", "") for case in suite.iter("testcase"))}
 
 
 def take_kills() -> dict[str, Any]:
     """Commands that were killed, and how often in time."""
-    suite = suite_of("kills.xml")
+    suite = suite_of(OUT / "kills.xml")
     said = "\n".join(out.text or "" for out in suite.iter("system-out"))
     kills = sum(int(count) for count in re.findall(r"^(\d+) (?:of \d+ )?kills came in time", said, re.MULTILINE))
     return {**counts_of(suite), "kills": kills}
@@ -201,7 +219,7 @@ def take_simulate() -> dict[str, Any]:
     metrics = {(row["task"], row["population"], row["metric"]) for row in rows}
     inside = sum(93 <= share <= 97 for share in shares)
     below = sum(row["outside"] == "below" for row in rows)
-    suite = suite_of("simulate.xml")
+    suite = suite_of(OUT / "simulate.xml")
     named = re.fullmatch(r"sets-(\d+)", suite.get("name", ""))  # as `make simulate` calls the suite
     if named is None:
         sys.exit("out/simulate.xml does not say how many test sets were drawn: run `make simulate`")
@@ -225,7 +243,8 @@ def take_bench() -> dict[str, Any]:
 # Each record: the file that a run leaves, what is read from it, and the command that makes it again.
 RECORDS: dict[str, tuple[str, Callable[[], dict[str, Any]], str]] = {
     "parity": ("parity.json", take_parity, "make trust"),
-    "tests": ("tests.xml", take_tests, "make test"),
+    "tests": ("tests*.xml", take_tests, "make test"),
+    "peers": ("peer_suites.json", take_peers, "make peer-suites"),
     "mutants": ("mutants.md", take_mutants, "make mutants"),
     "coverage": ("coverage/summary.json", take_coverage, "make coverage"),
     "fuzz": ("fuzz.txt", take_fuzz, "make fuzz"),
@@ -239,10 +258,9 @@ RECORDS: dict[str, tuple[str, Callable[[], dict[str, Any]], str]] = {
 def take(kept: dict[str, Any]) -> dict[str, Any]:
     """The records, those of newer runs in place of older ones."""
     for name, (file, read, _) in RECORDS.items():
-        path = OUT / file
-        changed = path.exists() and path.stat().st_mtime > kept.get(name, {}).get("taken", 0.0)
-        if changed:
-            kept[name] = {**stamp(), "taken": int(path.stat().st_mtime) + 1, **read()}
+        written = max((path.stat().st_mtime for path in OUT.glob(file)), default=0.0)
+        if written > kept.get(name, {}).get("taken", 0.0):
+            kept[name] = {**stamp(), "taken": int(written) + 1, **read()}
     return kept
 
 
@@ -270,7 +288,9 @@ def page(kept: dict[str, Any]) -> str:
         if record is None:
             parts.append(f"Not recorded yet: `{command}`.")
         else:
-            parts += [SHOWN[name](record), f"`{command}`, {record['date']}, {record['machine']}."]
+            version = f"version {record['version']}" if "version" in record else "before version 0.3.0"
+            where = "" if name == "tests" else f", {record['machine']}"  # each of its rows names the machine
+            parts += [SHOWN[name](record), f"`{command}`, {version}, {record['date']}{where}."]
     return "\n\n".join([*parts, END]) + "\n"
 
 
@@ -288,13 +308,24 @@ def shown_parity(record: dict[str, Any]) -> str:
 
 
 def shown_tests(record: dict[str, Any]) -> str:
-    were = "was" if record["skipped"] == 1 else "were"
-    passed = f"{record['passed']:,} tests passed, {record['failed']} failed, {record['skipped']} {were} skipped."
-    return (
-        f"{passed} Among them are {record['laws']:,} laws of metrics\n(every metric of every task), "
+    rows = [
+        f"| {row['command']} | {row['machine']} | {row['passed']:,} | {row['failed']} | {row['skipped']} |"
+        for row in record["rows"]
+    ]
+    head = ["| run | machine | passed | failed | skipped |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *rows]) + (
+        f"\n\nAmong those of the largest run are {record['laws']:,} laws of metrics (every metric of every task),\n"
         f"{record['bad_input']:,} hostile or wrong inputs and {record['examples']:,} checks of the documentation, "
-        "whose examples\nare all run."
+        "whose examples are all run.\nA test is skipped where the machine lacks what it needs: a package without a "
+        "build for that Python, Chromium, LaTeX."
     )
+
+
+def shown_peers(record: dict[str, Any]) -> str:
+    head = ["| package | version | passed | failed | left out | why |", "|---|---|---|---|---|---|"]
+    keys = ("package", "version", "passed", "failed", "left_out", "reason")
+    rows = [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in record["rows"]]
+    return "The tests that these packages have for themselves, run on Steelyard's drop-ins.\n\n" + "\n".join([*head, *rows])
 
 
 def shown_mutants(record: dict[str, Any]) -> str:
@@ -361,12 +392,12 @@ def shown_bench(record: dict[str, Any]) -> str:
 
 
 TITLES = {
-    "parity": "Parity with references", "tests": "Tests", "mutants": "Would a fault be noticed?",
+    "parity": "Parity with references", "tests": "Tests", "peers": "The peers' own tests", "mutants": "Would a fault be noticed?",
     "coverage": "What the tests reach", "fuzz": "Fuzzing", "sanitizers": "Memory", "kills": "Kills",
     "simulate": "Intervals and verdicts", "bench": "Speed beside the peers",
 }  # fmt: skip
 SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
-    "parity": shown_parity, "tests": shown_tests, "mutants": shown_mutants, "coverage": shown_coverage,
+    "parity": shown_parity, "tests": shown_tests, "peers": shown_peers, "mutants": shown_mutants, "coverage": shown_coverage,
     "fuzz": shown_fuzz, "sanitizers": shown_sanitizers, "kills": shown_kills, "simulate": shown_simulate,
     "bench": shown_bench,
 }  # fmt: skip

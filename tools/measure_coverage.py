@@ -1,6 +1,6 @@
 """Run the whole test suite and count the lines and branches that it reaches, in Python and in the native core.
 
-    python tools/measure_coverage.py [--add] [TESTS ...]
+    python tools/measure_coverage.py [--add] [--workers N] [TESTS ...]
 
 Run by `make coverage`, in about twice the time of `make test-all`. The native core is built with gcc's counters into
 an environment of its own, which sees the packages of this one. Writes out/coverage: summary.json for the scorecard,
@@ -95,12 +95,12 @@ def clear() -> None:
         old.unlink()
 
 
-def run_tests(tests: list[str]) -> int:
+def run_tests(tests: list[str], workers: int) -> int:
     """Run the suite, with counters of Python in every process, and the C++ tests of the kernels."""
     DATA.mkdir(parents=True, exist_ok=True)
     for simd in ("baseline", "avx2"):
         subprocess.run([BUILD / "native" / "kernel_tests"], env={**os.environ, "STEELYARD_SIMD": simd}, check=True)
-    pytest = ["pytest", "-m", "", "-p", "wait_for_counts", "-n", "2", "--dist", "worksteal"]
+    pytest = ["pytest", "-m", "", "-p", "wait_for_counts", "-n", str(workers), "--dist", "worksteal"]
     command = [str(PYTHON), "-m", "coverage", "run", "-m", *pytest, *tests]
     return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
 
@@ -251,6 +251,7 @@ def missing() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count the lines and branches that the tests reach.")
     parser.add_argument("--add", action="store_true", help="add to the counts of the last run")
+    parser.add_argument("--workers", type=int, default=2, help="so many processes")
     parser.add_argument("tests", nargs="*", help="files of tests; all where none is given")
     asked = parser.parse_args()
     if shutil.which("gcov") is None:
@@ -259,7 +260,7 @@ def main() -> None:
     prepare()
     if not asked.add:
         clear()
-    failed = run_tests(asked.tests)
+    failed = run_tests(asked.tests, asked.workers)
     collect()
     shares = summary()
     (OUT / "summary.json").write_text(json.dumps(shares, indent=1) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import make_trust
@@ -50,6 +51,30 @@ def test_simulate(out: Path) -> None:
     (out / "simulate.xml").write_text(XML.format(name="pytest"), encoding="utf-8")
     with pytest.raises(SystemExit, match="does not say how many test sets"):
         make_trust.take_simulate()
+
+
+def test_runs_on_several_machines(out: Path) -> None:
+    (out / "tests.xml").write_text(XML.format(name="make test; x86_64, Python 3.11.7, NumPy 2.4.0"), encoding="utf-8")
+    other = XML.format(name="make test-slow; aarch64, Python 3.13.5, NumPy 2.5.1").replace('skipped="0"', 'skipped="1"')
+    (out / "tests-other.xml").write_text(other, encoding="utf-8")
+    record = make_trust.take_tests()
+    slow = {"command": "make test-slow", "machine": "aarch64, Python 3.13.5, NumPy 2.5.1"}
+    fast = {"command": "make test", "machine": "x86_64, Python 3.11.7, NumPy 2.4.0"}
+    assert record["rows"] == [
+        {**slow, "passed": 1, "failed": 1, "skipped": 1},
+        {**fast, "passed": 2, "failed": 1, "skipped": 0},
+    ]
+    assert "| make test | x86_64, Python 3.11.7, NumPy 2.4.0 | 2 | 1 | 0 |" in make_trust.shown_tests(record)
+    (out / "tests.xml").write_text(XML.format(name="pytest"), encoding="utf-8")
+    with pytest.raises(SystemExit, match="does not say where it ran"):
+        make_trust.take_tests()
+
+
+def test_peers(out: Path) -> None:
+    row = {"package": "ranx", "version": "0.3.21", "passed": 57, "failed": 4, "left_out": 0, "reason": "messages"}
+    (out / "peer_suites.json").write_text(json.dumps({"rows": [row]}), encoding="utf-8")
+    record = make_trust.take_peers()
+    assert make_trust.shown_peers(record).endswith("| ranx | 0.3.21 | 57 | 4 | 0 | messages |")
 
 
 def test_the_commands_leave_what_is_taken() -> None:

@@ -1,0 +1,10 @@
+"""Print the name of a run of the tests, for the file it writes: name_run.py COMMAND gives "COMMAND; machine, Python, NumPy"."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import numpy
+
+print(f"{sys.argv[1]}; {platform.machine()}, Python {platform.python_version()}, NumPy {numpy.__version__}")
