@@ -21,7 +21,7 @@
 # make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test-all`)
 # make trust  how near the numbers come to their references, and the scorecard docs/trust.md from the last runs
 # make docs   the documentation, into site/; every page is opened in a browser
-# make docs-publish VERSION=v0.2.0  put it beside the other versions, on the branch gh-pages
+# make docs-publish VERSION=v0.3.0  put it beside the other versions, on the branch gh-pages
 # make wheel  the source archive and a wheel built from it alone, into dist/, checked and tried in an empty environment
 # make wheel WHOLE=1  the same without nanobind-backend, as musl and free-threaded Pythons get it, into dist/whole
 # make oldest  the laws, the command line and the results with the oldest packages that are allowed

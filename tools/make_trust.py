@@ -153,7 +153,9 @@ def take_tests() -> dict[str, Any]:
         command, _, machine = suite.get("name", "").partition("; ")  # as the Makefile and tools/name_run.py call it
         if not machine:
             sys.exit(f"{path} does not say where it ran: run `make test`")
-        rows.append({"command": command, "machine": machine, **counts_of(suite), "skipped": int(suite.get("skipped", 0))})
+        rows.append(
+            {"command": command, "machine": machine, **counts_of(suite), "skipped": int(suite.get("skipped", 0))}
+        )
         largest = max(largest, suite, key=len)
     cases = [case.get("classname", "") for case in largest.iter("testcase")]
 
@@ -325,7 +327,9 @@ def shown_peers(record: dict[str, Any]) -> str:
     head = ["| package | version | passed | failed | left out | why |", "|---|---|---|---|---|---|"]
     keys = ("package", "version", "passed", "failed", "left_out", "reason")
     rows = [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in record["rows"]]
-    return "The tests that these packages have for themselves, run on Steelyard's drop-ins.\n\n" + "\n".join([*head, *rows])
+    return "The tests that these packages have for themselves, run on Steelyard's drop-ins.\n\n" + "\n".join(
+        [*head, *rows]
+    )
 
 
 def shown_mutants(record: dict[str, Any]) -> str:

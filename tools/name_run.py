@@ -1,4 +1,4 @@
-"""Print the name of a run of the tests, for the file it writes: name_run.py COMMAND gives "COMMAND; machine, Python, NumPy"."""
+"""Print the name of a run of the tests: name_run.py COMMAND prints "COMMAND; machine, Python, NumPy"."""
 
 from __future__ import annotations
 

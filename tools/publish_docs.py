@@ -1,6 +1,6 @@
 """Put the documentation beside that of other versions, on the branch gh-pages.
 
-Run by `make docs-publish VERSION=v0.2.0`. A tag vX.Y.Z becomes the version X.Y and the newest one is `latest`; anything
+Run by `make docs-publish VERSION=v0.3.0`. A tag vX.Y.Z becomes the version X.Y and the newest one is `latest`; anything
 else becomes `dev`.
 """
 
@@ -24,5 +24,5 @@ def arguments(name: str) -> list[str]:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not sys.argv[1]:
-        sys.exit("say which version: make docs-publish VERSION=v0.2.0")
+        sys.exit("say which version: make docs-publish VERSION=v0.3.0")
     sys.exit(subprocess.run([sys.executable, "-m", "mike", *arguments(sys.argv[1])], cwd=ROOT, check=False).returncode)
