@@ -396,14 +396,14 @@ def shown_bench(record: dict[str, Any]) -> str:
 
 
 TITLES = {
-    "parity": "Parity with references", "tests": "Tests", "peers": "The peers' own tests", "mutants": "Would a fault be noticed?",
-    "coverage": "What the tests reach", "fuzz": "Fuzzing", "sanitizers": "Memory", "kills": "Kills",
-    "simulate": "Intervals and verdicts", "bench": "Speed beside the peers",
+    "parity": "Parity with references", "tests": "Tests", "peers": "The peers' own tests",
+    "mutants": "Would a fault be noticed?", "coverage": "What the tests reach", "fuzz": "Fuzzing",
+    "sanitizers": "Memory", "kills": "Kills", "simulate": "Intervals and verdicts", "bench": "Speed beside the peers",
 }  # fmt: skip
 SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
-    "parity": shown_parity, "tests": shown_tests, "peers": shown_peers, "mutants": shown_mutants, "coverage": shown_coverage,
-    "fuzz": shown_fuzz, "sanitizers": shown_sanitizers, "kills": shown_kills, "simulate": shown_simulate,
-    "bench": shown_bench,
+    "parity": shown_parity, "tests": shown_tests, "peers": shown_peers, "mutants": shown_mutants,
+    "coverage": shown_coverage, "fuzz": shown_fuzz, "sanitizers": shown_sanitizers, "kills": shown_kills,
+    "simulate": shown_simulate, "bench": shown_bench,
 }  # fmt: skip
 
 
