@@ -277,7 +277,7 @@ last runs; each section names the command that repeats it, and says so if there 
 
 END = """## Threats
 
-SECURITY.md names what a hostile file, result, state, server or page could try, and the tests that meet it.
+SECURITY.md lists what a malicious file, result, state, server or page could try, with the tests for each.
 `make partitions` cuts the data of every task in 10,000 ways: states and reports stay the same."""
 
 
@@ -340,9 +340,8 @@ def shown_mutants(record: dict[str, Any]) -> str:
         rows.append(f"| {room} | {int(row['mutants']):,} | {int(row['run']):,} | {row['share']} | {interval} |")
     head = ["| package | changes of the source | run | noticed by the tests | 95 % interval |", "|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) + (
-        "\n\nWhere not all were run, a random sample by file was, drawn after the last test was written. Nothing "
-        "is\nleft out: a change of the words of a message counts as any other, and so does one that makes no "
-        "difference."
+        "\n\nWhere not all changes were run, a random sample by file was, drawn after the last test was written. "
+        "Changes\nof messages and changes without any effect count as well."
     )
 
 
@@ -358,7 +357,7 @@ def shown_coverage(record: dict[str, Any]) -> str:
 def shown_fuzz(record: dict[str, Any]) -> str:
     return (
         f"{record['targets']} targets that reach every native entry, {record['seconds']} s each under both sanitizers: "
-        f"{record['runs']:,} runs without a find."
+        f"{record['runs']:,} runs without an error."
     )
 
 
@@ -372,16 +371,16 @@ def shown_sanitizers(record: dict[str, Any]) -> str:
 
 def shown_kills(record: dict[str, Any]) -> str:
     return (
-        f"{record['kills']:,} kills in the middle of commands that write: what was there before, or the whole of what "
-        f"is new,\nis what stands afterwards. {record['passed']} tests passed, {record['failed']} failed."
+        f"{record['kills']:,} kills in the middle of commands that write: afterwards every file is the old one or the "
+        f"complete\nnew one. {record['passed']} tests passed, {record['failed']} failed."
     )
 
 
 def shown_simulate(record: dict[str, Any]) -> str:
     return (
         f"{record['passed']} simulated tests of intervals, p-values and plans passed, {record['failed']} failed, on "
-        f"{record['sets']:,} test sets each.\nThe table of [How sure is a number](statistics.md) holds "
-        f"{record['metrics']} metrics of populations at several numbers\nof units: of {record['shares']:,} coverages "
+        f"{record['sets']:,} test sets each.\nThe table of [How sure is a number](statistics.md) has "
+        f"{record['metrics']} metrics of simulated populations at several numbers\nof units: of {record['shares']:,} coverages "
         f"{record['inside'] / record['shares']:.0%} lie in 93 to 97 %, their median is {record['median']} %, and "
         f"{record['below']} lie below 93 % by more than two standard errors."
     )
@@ -390,15 +389,15 @@ def shown_simulate(record: dict[str, Any]) -> str:
 def shown_bench(record: dict[str, Any]) -> str:
     behind = "".join(f"\n- {name}" for name in record["behind"])
     lacking = f" Not in the table: {', '.join(record['missing'])}." if record["missing"] else ""
-    return f"Fastest of all in {record['led']} of {record['groups']} comparisons.{lacking}" + (
+    return f"Fastest in {record['led']} of {record['groups']} comparisons.{lacking}" + (
         f" Not the fastest in:\n{behind}" if behind else ""
     )
 
 
 TITLES = {
-    "parity": "Parity with references", "tests": "Tests", "peers": "The peers' own tests",
-    "mutants": "Would a fault be noticed?", "coverage": "What the tests reach", "fuzz": "Fuzzing",
-    "sanitizers": "Memory", "kills": "Kills", "simulate": "Intervals and verdicts", "bench": "Speed beside the peers",
+    "parity": "Parity with references", "tests": "Tests", "peers": "Test suites of other tools",
+    "mutants": "Mutation tests", "coverage": "Coverage", "fuzz": "Fuzzing", "sanitizers": "Memory", "kills": "Kills",
+    "simulate": "Intervals and verdicts", "bench": "Speed against other tools",
 }  # fmt: skip
 SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
     "parity": shown_parity, "tests": shown_tests, "peers": shown_peers, "mutants": shown_mutants,
