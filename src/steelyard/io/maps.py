@@ -420,7 +420,7 @@ def _list_maps(task: Task, paths: Sequence[str], suffix: str) -> Records:
     if again is not None:
         raise DuplicateKey(f"'{again}' is in several files", where=paths[0], remedy="Keep one of them.")
     if not ids:
-        raise EmptyInput(f"no file ends in '{suffix}'", where=paths[0], remedy="Check the option suffix.")
+        raise EmptyInput(f"no file ends in '{suffix}'", where=paths[0], remedy="Check the option `suffix`.")
     return _records(task.truth.key[0], paths[0], ids, maps, folders)
 
 

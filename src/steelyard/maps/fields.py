@@ -260,7 +260,7 @@ def _check_png_kind(reading: Reading, bits: int, channels: int, path: str) -> No
     if channels != 1:
         remedy = f"A map of {kind} is one grey channel of 16 bits."
         if kind == "disparity" and bits == 8:
-            remedy += " Sintel's files are read with the option preset=sintel."
+            remedy += " Sintel's files are read with the option `preset=sintel`."
         raise ShapeMismatch(has, where=path, remedy=remedy)
     if bits != 16:
         remedy = "Write a PNG of 16 bits, or .npy."

@@ -63,7 +63,7 @@ class ScoreRules(Frozen):
             raise UnknownName(
                 f"value {wrong[0]:g} is not a class ({wrong.size:,} pixels)",
                 where=where,
-                remedy="Labels are whole numbers. For one channel of scores set the option threshold: 0.5 for "
+                remedy="Labels are whole numbers. For one channel of scores set the option `threshold`: 0.5 for "
                 "probabilities, 0 for logits.",
             )
         return grid
@@ -72,7 +72,7 @@ class ScoreRules(Frozen):
         """Refuse predictions with several channels that the options do not allow."""
         if self.threshold is not None:
             raise Conflict(
-                f"{count_text(count, 'channel')} of scores, and the option threshold is for one",
+                f"{count_text(count, 'channel')} of scores, and the option `threshold` is for one",
                 where=where,
                 remedy="Leave threshold out: the class with the highest score is taken.",
             )
@@ -112,7 +112,7 @@ class ScoreRules(Frozen):
     def _above(self, grid: Array, where: str) -> Array:
         if grid.dtype.kind != "f":
             raise Conflict(
-                f"the predictions are labels ({grid.dtype}), and the option threshold is for scores",
+                f"the predictions are labels ({grid.dtype}), and the option `threshold` is for scores",
                 where=where,
                 remedy="Leave threshold out, or give scores as floating-point numbers.",
             )

@@ -141,7 +141,7 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
             raise InvalidValue(
                 f"{count_text(twice, 'voxel', 'belong')} to several of its {channels} channels",
                 where=source,
-                remedy="Give one label for each voxel, and join labels with the option regions.",
+                remedy="Give one label for each voxel, and join labels with the option `regions`.",
             )
         if (total == 1).all():
             return first - np.uint8(1), f"{channels} one-hot channels are read as labels, the first as background"

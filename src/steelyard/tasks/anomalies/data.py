@@ -271,9 +271,9 @@ class AnomalyPairs(Pairs):
             )
         if not mask.any():
             raise InvalidValue(
-                f"image '{self.truth['image'][row]}' is called defective, and its mask is empty",
+                f"image '{self.truth['image'][row]}' is labelled defective, and its mask is empty",
                 where=_place(self.truth, row, "map"),
-                remedy="Correct the mask, or set the option empty_mask=good.",
+                remedy="Correct the mask, or set the option `empty_mask=good`.",
             )
         scores = self._fit(scores, mask.shape, where, row)
         only = self.only[pair] if len(self.only) else None
@@ -322,7 +322,7 @@ class AnomalyPairs(Pairs):
         if smaller and self.options.of("resize") == "bilinear":
             return enlarge(scores, size)
         remedy = (
-            "Set the option resize=bilinear: maps are enlarged, masks never shrunk."
+            "Set the option `resize=bilinear`: maps are enlarged, masks never shrunk."
             if smaller
             else "Write maps in the size of the masks."
         )
@@ -411,9 +411,9 @@ class AnomalyPairs(Pairs):
         there = {"defect": "defect" in self.truth or self._is_loco(), "type": "type" in self.truth, "region_size": True}
         if not there[column]:
             raise MissingColumn(
-                f"column '{column}' is missing, which the slices are by",
+                f"column '{column}' is missing, by which the results are sliced",
                 where=self.truth.source,
-                remedy="Add it, or lay images out in folders by kind of defect."
+                remedy="Add it, or put images into folders by kind of defect."
                 if column == "defect"
                 else "Add it; only folders of MVTec LOCO have it by themselves.",
             )
@@ -641,10 +641,10 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight")
     if policy.missing == "worst" and pairs.coverage.missing:
         raise InvalidSpec(
-            f"{count_text(pairs.coverage.missing, 'image', 'have')} no prediction; missing='worst' is not supported, "
+            f"{count_text(pairs.coverage.missing, 'image', 'have')} no prediction; `missing='worst'` is not supported, "
             "since a score has no worst value",
             where=prediction.source,
-            remedy="Add the missing maps, or use missing='skip'.",
+            remedy="Add the missing maps, or use `missing='skip'`.",
         )
     values: dict[str, Any] = {name: getattr(pairs, name) for name in Pairs.__dataclass_fields__}
     return AnomalyPairs(**values, options=options)

@@ -316,7 +316,7 @@ def _refuse_twice(path: str, ids: Sequence[str], files: Sequence[str]) -> None:
     for name, file in zip(ids, files, strict=True):
         if name in first:
             raise DuplicateKey(
-                f"'{name}' is there twice: {os.path.relpath(first[name], path)} and {os.path.relpath(file, path)}",
+                f"'{name}' appears twice: {os.path.relpath(first[name], path)} and {os.path.relpath(file, path)}",
                 where=path,
                 remedy="Keep one of them.",
             )

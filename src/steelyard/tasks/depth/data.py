@@ -227,7 +227,7 @@ class DepthPairs(FieldPairs):
             f"no valid pixel in any image: min {rules.low:g}, max {rules.high:g}, crop "
             f"{'+'.join(rules.crop) or 'none'}; {extent}",
             where=self.truth.source,
-            remedy="Check the options scale, min, max and crop.",
+            remedy="Check the options `scale`, `min`, `max` and `crop`.",
         )
 
 

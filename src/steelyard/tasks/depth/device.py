@@ -35,7 +35,7 @@ def counter(options: Options, device: Any) -> DepthCounter:
     rules = rules_of(options)
     if rules.align_per != "image":
         raise Unsupported(
-            f"option align_per={rules.align_per} needs all maps before it measures any",
+            f"option `align_per={rules.align_per}` needs all maps before it measures any",
             remedy="Leave device out, or set scale_by.",
         )
     return DepthCounter(device_of(device), rules, options)
@@ -55,7 +55,7 @@ class DepthCounter(FieldCounter):
         return (
             Fault(rows[:, HOLES] if rules.holes == "error" else np.zeros(0)),
             Fault(rows[:, LOST], "aligned by no factor: their median is 0 or infinite", "Set align=affine."),
-            Fault(endless, "infinitely far", "Set the option max, the depth that they count as."),
+            Fault(endless, "infinitely far", "Set the option `max` to the depth that they count as."),
         )
 
     def measure(self, truth: torch.Tensor, predicted: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

@@ -78,7 +78,7 @@ class DepthMetric(Metric):
         if self.of != "all" and band_of(self.of) is None and self.of not in known:
             raise UnknownName(
                 f"there is no region '{self.of}'",
-                remedy=f"Give its maps with the option region: {as_spec(self.of)}=FOLDER.",
+                remedy=f"Give its maps with the option `region={as_spec(self.of)}=FOLDER`.",
             )
         return (self,)
 

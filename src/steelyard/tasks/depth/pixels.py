@@ -97,7 +97,7 @@ def parse_crop(text: str) -> tuple[str, ...]:
     wrong = next((name for name in names if name not in CROPS), None)
     if wrong is not None:
         raise InvalidSetting(
-            f"option crop: '{wrong}' is not a valid choice", remedy=f"Choose from: {', '.join(CROPS)}; + chains them."
+            f"option `crop`: '{wrong}' is not a valid choice", remedy=f"Choose from: {', '.join(CROPS)}; + chains them."
         )
     return tuple(name for name in names if name != "none")
 
@@ -211,5 +211,5 @@ def refuse_holes(count: int, first: int, width: int, value: float, where: str) -
     raise InvalidNumber(
         f"{count_text(count, 'predicted pixel', 'are')} not finite (first: {word} at row {row}, column {column})",
         where=where,
-        remedy="Set the option holes=worst to count them as the farthest and nearest depth, or write finite numbers.",
+        remedy="Set the option `holes=worst` to count them as the farthest and nearest depth, or write finite numbers.",
     )

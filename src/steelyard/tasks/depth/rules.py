@@ -335,7 +335,7 @@ class DepthRules(Frozen):
             raise InvalidNumber(
                 f"{count_text(int(far.sum()), 'predicted pixel', 'are')} infinitely far",
                 where=where,
-                remedy="Set the option max, the depth that they count as.",
+                remedy="Set the option `max` to the depth that they count as.",
             )
         depth = np.where(far, self.high, replace(change, low=-math.inf, high=math.inf).apply(x))
         return Pixels(g, np.where(np.isnan(x), self.low, depth), Change(low=change.low, high=change.high), change)
@@ -402,13 +402,14 @@ def rules_of(options: Options) -> DepthRules:
         )
     align, per, factor = str(chosen.of("align")), str(chosen.of("align_per")), chosen.of("scale_by")
     if align == "none" and per != "image":
-        raise Conflict(f"option align_per={per} needs an alignment", remedy="Set align=affine or align=scale.")
+        raise Conflict(f"option `align_per={per}` needs an alignment", remedy="Set `align=affine` or `align=scale`.")
     if align.startswith("median") and per != "image":
         raise Conflict(
-            f"option align={align} fits each image, and align_per is {per}", remedy="Use align=scale or align=affine."
+            f"option `align={align}` fits each image, and `align_per` is {per}",
+            remedy="Use `align=scale` or `align=affine`.",
         )
     if factor is not None and align != "none":
-        raise Conflict("option scale_by replaces a fit, and align is set", remedy="Leave one of them out.")
+        raise Conflict("option `scale_by` replaces a fit, and `align` is set", remedy="Leave one of them out.")
     refuse_unused(options, align, str(chosen.of("align_in")), str(chosen.of("resize")))
     floor, size, least = chosen.of("disparity_floor"), chosen.of("align_size"), float(chosen.of("min_pixels"))
     for name, value, lowest in (("align_size", 1 if size is None else size, 1), ("min_pixels", least, 0)):

@@ -226,7 +226,7 @@ def align_models(models: Sequence[DistributionPairs], metrics: Sequence[Metric])
         raise Conflict(
             f"'{biased}' of {' and '.join(f'{size:,}' for size in dict.fromkeys(sizes))} generated vectors cannot be "
             "compared: its bias depends on their number",
-            remedy="Set the option equal=yes, which cuts all sets to the smallest, or compare fid_corrected or kid.",
+            remedy="Set the option `equal=yes`, which cuts all sets to the smallest, or compare fid_corrected or kid.",
         )
     first = models[0]
     if all(len(other.units) == len(first.units) and (other.units == first.units).all() for other in models[1:]):

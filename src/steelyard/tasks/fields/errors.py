@@ -44,7 +44,7 @@ def check_of(of: str, metadata: Metadata) -> None:
     regions = metadata.axes["region"].display_names
     if of == "all" or limits is not None or of in regions:
         return
-    remedy = nearest(of, ("all", *regions)) if regions else f"Set the option region={of}=FOLDER."
+    remedy = nearest(of, ("all", *regions)) if regions else f"Set the option `region={of}=FOLDER`."
     raise UnknownName(f"there is no region '{of}'", remedy=remedy)
 
 

@@ -108,7 +108,7 @@ def error_settings(chosen: Chosen, channels: int) -> dict[str, Any]:
     several = bool(chosen.setting("several", False))
     if several and chosen.of("resize") != "off":
         raise Conflict(
-            "the preset spring compares pixels with two by two truths", remedy="Leave the option resize out."
+            "the preset spring compares pixels with two by two truths", remedy="Leave out the option `resize`."
         )
     readings = readings_of(
         chosen,

@@ -263,7 +263,9 @@ def _of_split(truth: Records, prediction: Records, split: str) -> tuple[Records,
     column = truth.find("split")
     if column is None:
         raise MissingColumn(
-            "column 'split' is missing, which option split reads", where=truth.source, remedy="Add it, or leave it out."
+            "column 'split' is missing, which the option `split` reads",
+            where=truth.source,
+            remedy="Add it, or leave it out.",
         )
     kept = np.array([str(value) == split for value in column.tolist()], dtype=bool)
     if not kept.any():

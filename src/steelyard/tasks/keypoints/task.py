@@ -95,7 +95,7 @@ def _sigmas(option: Any, points: int) -> tuple[float, ...]:
         if points not in (0, len(BODY)):
             raise ShapeMismatch(
                 f"there are {points} keypoints, and sigmas are known for COCO's {len(BODY)} only",
-                remedy="Give the option sigmas: one number for all (0.05), or one for each.",
+                remedy="Set the option `sigmas`: one number for all (0.05), or one for each.",
             )
         return BODY
     sigmas = tuple(option) * (max(1, points) if len(option) == 1 else 1)

@@ -118,7 +118,7 @@ def explain(pairs: LabelPairs, tools: Iterable[str]) -> tuple[Explanation, ...]:
         raise Unsupported(
             f"there are {len(pairs.classes)} classes, and these tools score two kinds of rows",
             where=pairs.truth.source,
-            remedy="Score pairs that are genuine or not, or give the option ood.",
+            remedy="Score pairs that are genuine or not, or name the OOD label with the option `ood=LABEL`.",
         )
     return tuple(explain_tool(tool, partial(values, pairs, tool.prints)) for tool in named.values())
 

@@ -89,7 +89,7 @@ class FoldAccuracies(RankingReader):
             highest = f"{columns['score'].max():g}"
             raise Unsupported(
                 f"grid=insightface reads scores as minus squared distances, and the highest is {highest}",
-                remedy="Set the option distance=squared, negate squared distances, or leave the grid out.",
+                remedy="Set the option `distance=squared`, negate squared distances, or leave out grid.",
             )
         folds, second = np.searchsorted(names, columns["fold"]), columns.get(SECOND)
         positives, parts = columns["positive"] > 0, []

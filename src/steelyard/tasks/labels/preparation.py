@@ -106,7 +106,7 @@ def declare_unknowns(truth: Records, prediction: Records, options: Options) -> t
         raise Conflict(
             "which rows score higher, those in distribution or those out of it?",
             where=prediction.source,
-            remedy="Give the option higher: id for a confidence, ood for a novelty score.",
+            remedy="Set the option `higher=id` for a confidence, or `higher=ood` for a novelty score.",
         )
     if "score" not in prediction:
         raise MissingColumn(
@@ -134,7 +134,7 @@ def declare_unknowns(truth: Records, prediction: Records, options: Options) -> t
             raise Conflict(
                 f"the predictions name the OOD label '{label}' as a class",
                 where=prediction.where(int(rows[0]), "label"),
-                remedy="Predict a class of the training set for every row: the score tells the rest.",
+                remedy="Predict a known class for every row; the score says which are out of distribution.",
             )
     classes = np.array([KNOWN, UNKNOWN], dtype=object)[unknown.astype(np.int64)]
     declared = DeclaredRecords(
@@ -153,9 +153,9 @@ def _unknown_rows(truth: Records, label: object) -> Array:
     flags = truth.find(UNKNOWN)
     if flags is None:
         raise MissingColumn(
-            "it is not said which rows are out of distribution",
+            "nothing says which rows are out of distribution",
             where=truth.source,
-            remedy="Give the option ood with their label, or a column 'ood' of 0 and 1.",
+            remedy="Name their label with the option `ood=LABEL`, or add a column 'ood' of 0 and 1.",
         )
     words = label_texts(flags)
     for row, word in enumerate(words.tolist()):
@@ -175,7 +175,7 @@ def people_columns(options: Options) -> tuple[str, str] | None:
     names = [name.strip() for name in str(text).split(",")]
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise InvalidSetting(
-            f"option people: '{text}' does not name two columns", remedy="Write people=person_a,person_b."
+            f"option `people`: '{text}' does not name two columns", remedy="Example: `people=person_a,person_b`."
         )
     return names[0], names[1]
 
@@ -195,7 +195,7 @@ def prepare_people(truth: Records, prediction: Records, people: tuple[str, str])
         values = truth.find(name)
         if values is None:
             raise MissingColumn(
-                f"there is no column '{name}', which option people names",
+                f"there is no column '{name}', which the option `people` names",
                 where=truth.source,
                 remedy=nearest(name, [*truth.names.values(), *truth.other]),
             )

@@ -141,9 +141,9 @@ def _lfw(path: str, lines: list[tuple[int, list[str]]]) -> Table:
         folds, size = (int(field) for field in header)
         if many != 2 * folds * size:
             raise InvalidFile(
-                f"line 1 promises {folds} folds of {size} pairs of each kind, and there are {many} pairs",
+                f"line 1 says {folds} folds of {size} pairs of each kind, and there are {many} pairs",
                 where=path,
-                remedy="Is the file whole?",
+                remedy="Is the file complete?",
             )
         table["fold"] = np.arange(many) // (2 * size)
     return Table(path, table, np.array([number for number, _ in lines[1:]]))

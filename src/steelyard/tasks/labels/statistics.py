@@ -42,8 +42,8 @@ class LabelRows:
         """The unit of each row."""
         if self.pairs.people is not None:
             raise Unsupported(
-                "with people as units a row has two owners, and this metric adds up rows by their unit",
-                remedy="Leave the metric out, or the option people: tar, frr, eer, min_dcf and roc_auc work with it.",
+                "with people as units each row belongs to two units, which this metric does not support",
+                remedy="Leave out the metric or the option `people`; tar, frr, eer, min_dcf and roc_auc support it.",
             )
         return self.first_owner
 

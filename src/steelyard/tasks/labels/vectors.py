@@ -168,7 +168,7 @@ class Scorer:
                 raise InvalidValue(
                     "a vector of zeros has no direction",
                     where=f"{vectors.source}, row {row}{name}",
-                    remedy="Remove it, or set the option distance=l2.",
+                    remedy="Remove it, or set the option `distance=l2`.",
                 )
             values /= np.sqrt(self.square)[:, np.newaxis]
         self.values = values
@@ -225,7 +225,7 @@ def scores_of_list(truth: Records, vectors: Vectors, distance: str) -> Records:
                 f"there is no column '{name}'",
                 where=truth.source,
                 remedy=f"Name the two {vectors.key}s of a pair in columns '{columns[0]}' and '{columns[1]}', "
-                f"or set the option pairing=all.",
+                f"or set the option `pairing=all`.",
             )
     if vectors.names is None:
         raise MissingKey(
@@ -257,7 +257,7 @@ def all_pairs(truth: Records, vectors: Vectors, distance: str) -> tuple[AllPairs
         raise MissingColumn(
             "there is no column 'person'",
             where=truth.source,
-            remedy="With pairing=all the truth names who is on an image.",
+            remedy="With `pairing=all` the truth names the person of each image.",
         )
     people = [str(value).strip() for value in person.tolist()]
     for row in [row for row, name in enumerate(people) if not name][:1]:
@@ -330,5 +330,5 @@ def require_listed(option: str) -> None:
     """Refuse pairing=all where there are scores."""
     if option == "all":
         raise Conflict(
-            "option pairing: 'all' needs vectors", remedy="Give the predictions as .npz with an array 'vector'."
+            "option `pairing=all` needs vectors", remedy="Give the predictions as .npz with an array 'vector'."
         )

@@ -71,7 +71,7 @@ def confusion(pairs: LabelPairs, name: str = "confusion") -> Table:
     if len(classes) > MOST_CLASSES:
         raise TooLarge(
             f"the table '{name}' of {len(classes):,} classes has {len(classes) ** 2:.1e} cells",
-            remedy=f"It is made of up to {MOST_CLASSES:,} classes; the scores, and the table 'classes', know no limit.",
+            remedy=f"It is made of up to {MOST_CLASSES:,} classes; the scores and the table 'classes' have no limit.",
         )
     values: Array = _matrix(pairs) if pairs.aggregated is None else pairs.aggregated.matrix.copy()
     if name == "confusion_true":

@@ -50,7 +50,7 @@ class NormalMetric(Metric):
         if self.of != "all" and self.of not in metadata.axes["region"].display_names:
             raise UnknownName(
                 f"there is no region '{self.of}'",
-                remedy=f"Give its maps with the option region: {as_spec(self.of)}=FOLDER.",
+                remedy=f"Give its maps with the option `region={as_spec(self.of)}=FOLDER`.",
             )
         if self.average is None and metadata.flags.get("average") == "image":
             return (replace(self, average="image"),)

@@ -168,7 +168,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         raise MissingColumn(
             f"truth and predictions have no target in common: the truth has {has[0]}, the predictions have {has[1]}",
             where=prediction.source,
-            remedy=f"Known targets: {', '.join(TARGETS)}. Name a column of your own with the option target.",
+            remedy=f"Known targets: {', '.join(TARGETS)}. Name your own column with the option `target=NAME=UNIT`.",
         )
     factors = {name: factor_between(name, units[1].get(name, ""), units[0].get(name, "")) for name in common}
     columns = dict(prediction.columns)

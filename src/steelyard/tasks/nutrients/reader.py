@@ -76,7 +76,7 @@ def _own_columns(
                 continue
             if source not in table.columns:
                 raise MissingColumn(
-                    f"column '{source}' is missing, which the option target names",
+                    f"column '{source}' is missing, which the option `target` names",
                     where=table.source,
                     remedy=nearest(source, table.columns),
                 )

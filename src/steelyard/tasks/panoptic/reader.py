@@ -70,7 +70,7 @@ def _side(
     for option in ("categories", "folder"):
         if options.of(option, side) is not None:
             raise Conflict(
-                f"the option {option} is for COCO's panoptic JSON files",
+                f"the option `{option}` is for COCO's panoptic JSON files",
                 where=str(data) if isinstance(data, str | PathLike) else name,
                 remedy="In tables and arrays, segments have name and isthing, and maps have their paths.",
             )
@@ -92,7 +92,7 @@ def _coco(path: Path, source: str, known: Categories, side: str, options: Option
             raise MissingKey(
                 "the key 'categories' is missing, which says what is a thing and what is stuff",
                 where=source,
-                remedy='Add [{"id": 1, "name": "car", "isthing": 1}], or name a file of them by the option categories.',
+                remedy='Add [{"id": 1, "name": "car", "isthing": 1}], or give a file with `categories=FILE`.',
             )
         known = listed or known
     seen: set[Any] = set()

@@ -129,7 +129,7 @@ class MapPairs(Pairs):
         prediction = self._open(1, other, self.scores.prediction)
         if self.scores.threshold is not None and isinstance(prediction, PngFile):
             raise Conflict(
-                "the predictions are labels, and the option threshold is for scores",
+                "the predictions are labels, and the option `threshold` is for scores",
                 where=_name(self.prediction, other),
                 remedy="Leave threshold out, or give scores as .npy files of floating-point numbers.",
             )

@@ -107,7 +107,7 @@ class MapCounter(Counter):
             return maps, None
         if not maps.is_floating_point():
             raise Conflict(
-                "the predictions are labels, and the option threshold is for scores", where=where,
+                "the predictions are labels, and the option `threshold` is for scores", where=where,
                 remedy="Leave threshold out, or give scores as floating-point numbers.",
             )  # fmt: skip
         self.rules.check_threshold(where)

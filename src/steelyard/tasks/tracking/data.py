@@ -164,7 +164,7 @@ def _groups(
     scored, distractors = chosen
     if distractors and len(scored) != 1:
         raise InvalidSetting(
-            "distractors are of one class, and it is not named", remedy="Name it by the option classes."
+            "distractors are of one class, and it is not named", remedy="Name it with the option `classes`."
         )
     for code, text in enumerate(texts):
         mine = (codes == code) & (role == SCORED)

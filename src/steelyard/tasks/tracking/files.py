@@ -282,7 +282,7 @@ def _whole_columns(
             raise OutOfRange(
                 f"frame {columns[name][row]:g}, and frames count from {first}",
                 where=f"{source}, line {lines[row]}",
-                remedy=f"Set the option first_frame=0, or prediction.first_frame=0 for one side.{kind}"
+                remedy=f"Set the option `first_frame=0`, or `prediction.first_frame=0` for one side.{kind}"
                 if first > 0
                 else "Frames must be 0 or more.",
             )
