@@ -170,7 +170,7 @@ def check_space(space: str) -> None:
     if space in SPACES or (colon and square == "square" and place in PADS and scale in SPACES):
         return
     raise InvalidSetting(
-        f"option `coordinates`: '{space}' is not a known space",
+        f"option coordinates: '{space}' is not a known space",
         remedy=f"Choose one of {', '.join(SPACES)}, or square:centre:1 and the like where images were padded.",
     )
 

@@ -143,7 +143,7 @@ def test_files_that_differ_in_their_columns(tmp_path: Path) -> None:
         ("kitti", KITTI.format("-1"), ", line 1: frame -1, and frames count from 0. Frames must be 0 or more."),
         (
             "mots", "0 1 1 1 1 1\n",
-            ", line 1: frame 0, and frames count from 1. Set the option first_frame=0, or prediction.first_frame=0 for "
+            ", line 1: frame 0, and frames count from 1. Set the option `first_frame=0`, or `prediction.first_frame=0` for "
             "one side. KITTI-MOTS counts from 0, MOTSChallenge from 1.",
         ),
         ("mots", "1 1 1e30 1 1 1\n", ", line 1: label 1e+30. It must be a whole number."),

@@ -101,7 +101,7 @@ def test_other_shapes_name_the_order_of_the_axes(tmp_path: Path) -> None:
     message = refused(lambda: evaluate(tmp_path / "t", tmp_path / "p"))
     assert "3×5×4 voxels" in message
     assert "has 4×5×3 (z×y×x)" in message
-    assert message.endswith("Their axes are in opposite orders: set the option prediction.axes=xyz.")
+    assert message.endswith("Their axes are in opposite orders: set the option `prediction.axes=xyz`.")
     assert value(tmp_path / "t", tmp_path / "p", **{"prediction.axes": "xyz"}) == 1.0
 
 

@@ -97,7 +97,7 @@ def parse_crop(text: str) -> tuple[str, ...]:
     wrong = next((name for name in names if name not in CROPS), None)
     if wrong is not None:
         raise InvalidSetting(
-            f"option `crop`: '{wrong}' is not a valid choice", remedy=f"Choose from: {', '.join(CROPS)}; + chains them."
+            f"option crop: '{wrong}' is not a valid choice", remedy=f"Choose from: {', '.join(CROPS)}; + chains them."
         )
     return tuple(name for name in names if name != "none")
 

@@ -201,7 +201,7 @@ def rules_of(options: Options) -> Rules:
     """The rules that options say."""
     border = float(options.of("border"))
     if border < 0 or border != int(border):
-        raise InvalidSetting(f"option `border`: {border:g} is not a whole number of pixels", remedy="Give 0, 4, ...")
+        raise InvalidSetting(f"option border: {border:g} is not a whole number of pixels", remedy="Give 0, 4, ...")
     names = ("channels", "luma", "quantise", "alpha", "fit", "preset")
     settings = {name: str(options.of(name)) for name in names}
     return Rules(**settings, border=int(border), named=frozenset(options.values))

@@ -175,7 +175,7 @@ def people_columns(options: Options) -> tuple[str, str] | None:
     names = [name.strip() for name in str(text).split(",")]
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise InvalidSetting(
-            f"option `people`: '{text}' does not name two columns", remedy="Example: `people=person_a,person_b`."
+            f"option people: '{text}' does not name two columns", remedy="Example: `people=person_a,person_b`."
         )
     return names[0], names[1]
 

@@ -56,7 +56,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     if options.of("overlap") == "boundary":
         ratio = float(options.of("dilation"))
         if ratio > 1:
-            raise OutOfRange(f"option `dilation`: {ratio:g} is out of range", remedy="It is a share, such as 0.02.")
+            raise OutOfRange(f"option dilation: {ratio:g} is out of range", remedy="It is a share, such as 0.02.")
         if options.of("format", "truth") == "lvis":
             raise Unsupported(
                 "overlap=boundary is not supported with the rules of LVIS", remedy="Leave out overlap, or format=lvis."

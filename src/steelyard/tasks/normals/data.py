@@ -86,7 +86,7 @@ def parse_axes(text: str) -> tuple[tuple[int, float], ...]:
     axes = tuple(("xyz".find(name[-1:].lower()), -1.0 if name.startswith("-") else 1.0) for name in names)
     if sorted(axis for axis, _ in axes) != [0, 1, 2] or any(name.lstrip("+-") not in tuple("xyzXYZ") for name in names):
         raise InvalidSetting(
-            f"option `axes`: '{text}' does not name x, y and z", remedy="Example: 'x -y -z' flips y and z."
+            f"option axes: '{text}' does not name x, y and z", remedy="Example: 'x -y -z' flips y and z."
         )
     return axes
 

@@ -95,7 +95,7 @@ def labelling_of(options: Options) -> Labelling:
     classes = options.of("classes")
     if classes is not None and (classes != int(classes) or (names and len(names) != classes)):
         what = f"does not match the {len(names)} names" if names else "is not a whole number"
-        raise InvalidSetting(f"option `classes`: {classes:g} {what}", remedy="Give as many as there are names.")
+        raise InvalidSetting(f"option classes: {classes:g} {what}", remedy="Give as many as there are names.")
     ids = preset.ids
     tables = list(preset.tables)
     if names or classes is not None:

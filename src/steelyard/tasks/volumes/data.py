@@ -331,7 +331,7 @@ def regions_of(text: str | None) -> dict[str, tuple[int, ...]]:
                 raise ValueError
         except ValueError:
             raise InvalidSetting(
-                f"option `regions`: '{part.strip()}' is not a valid region", remedy="Example: WT=1,2,3; ET=3."
+                f"option regions: '{part.strip()}' is not a valid region", remedy="Example: WT=1,2,3; ET=3."
             ) from None
         regions[name] = values
     return regions
@@ -342,6 +342,6 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     pairs = kept_units(join_rows(truth, prediction, ("case",), policy, "sample_weight"))
     spacing = tuple(options.of("spacing") or ())
     if any(size <= 0 for size in spacing):
-        raise OutOfRange(f"option `spacing`: {sizes_text(spacing)}", remedy="Every size is above zero.")
+        raise OutOfRange(f"option spacing: {sizes_text(spacing)}", remedy="Every size is above zero.")
     axes = (options.of("axes", "truth"), options.of("axes", "prediction"))
     return VolumePairs(**pairs, regions=regions_of(options.of("regions")), given=spacing, axes=axes)
