@@ -155,7 +155,7 @@ def test_coverage_and_pairs() -> None:
     assert [column.tolist() for column in pairs.slice_values("food")] == [["a", "c", "b"], [0, 1, 1]]
     with pytest.raises(InputError) as caught:
         pairs.slice_values("fod")
-    assert said(caught) == "t.csv: column 'fod' is missing, which the slices are by. Did you mean 'food'?"
+    assert said(caught) == "t.csv: column 'fod' is missing, which `by` names. Did you mean 'food'?"
     with pytest.raises(InputError):  # a prediction is missing, and with it its camera
         pairs.slice_values("camera")
     kept = pairs.select(np.array([True, False, True]))

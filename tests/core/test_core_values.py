@@ -166,9 +166,9 @@ def test_options() -> None:
         (SIGMAS, "1,x", "option sigmas: 'x' is not a number. one for each point"),
         (SIGMAS, "1,inf", "option sigmas: inf is out of range. It must be finite."),
         (SCALE, None, "option pixel_size: 'None' is not a number. millimetres"),
-        (SCALE, 0, "option pixel_size: 0 is out of range. It must be more than 0."),
-        (SCALE, True, "option pixel_size: True is out of range. It must be more than 0."),
-        (SCALE, math.nan, "option pixel_size: nan is out of range. It must be more than 0."),
+        (SCALE, 0, "option pixel_size: 0 is out of range. It must be above 0."),
+        (SCALE, True, "option pixel_size: True is out of range. It must be above 0."),
+        (SCALE, math.nan, "option pixel_size: nan is out of range. It must be above 0."),
     ],
 )
 def test_wrong_values_of_options(option: Option, value: Any, message: str) -> None:

@@ -56,7 +56,7 @@ def test_slices_by_a_file_beside(tmp_path: Path) -> None:
     assert {part: [len(one) for one in states] for part, states in both.items()} == {("n",): [4, 4], ("s",): [4, 4]}
     assert (
         refused_parts(slices, data.pairs, data.state, [name], None)[0]
-        == f"column '{name}' is missing, which the slices are by"
+        == f"column '{name}' is missing, which `by` names"
     )
 
 

@@ -48,6 +48,7 @@ class CheckReport(Frozen):
     counts: dict[str, int]
     findings: tuple[Finding, ...]
     task: str = "boxes"
+    record: str = "row"
 
     def of(self, severity: str) -> tuple[Finding, ...]:
         """The findings of one severity."""
@@ -128,9 +129,9 @@ class CheckReport(Frozen):
     def _heading(self) -> str:
         c = self.counts
         if "images" not in c:
-            lines = [f"truth        {self.truth}: {count_text(c['rows'], 'row')}"]
+            lines = [f"truth        {self.truth}: {count_text(c['rows'], self.record)}"]
             if self.predictions is not None:
-                lines.append(f"predictions  {self.predictions}: {count_text(c['predictions'], 'row')}")
+                lines.append(f"predictions  {self.predictions}: {count_text(c['predictions'], self.record)}")
             return "\n".join(lines)
         objects, classes = (
             count_text(c["objects"], "object"),

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.checks.catalogue import module_of
 from steelyard.checks.check import CheckData, run_checks
 from steelyard.checks.findings import CheckReport, Finding, in_order
+from steelyard.core.counts import share_text
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.records import Records
@@ -30,7 +31,12 @@ def run(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], op
     if mine is not None:
         findings += _look(task, mine, theirs, options)
     shown = None if predictions is None and theirs is None else (source if predictions is None else other)
-    return CheckReport(source, shown, counts, in_order(findings), task.name)
+    return CheckReport(source, shown, counts, in_order(findings), task.name, _record_noun(task))
+
+
+def _record_noun(task: Task) -> str:
+    """What a record of a task is called: the unit, if every unit has one record, else a row."""
+    return task.item if task.item in (task.unit, "map") else "row"
 
 
 def _source(data: Any, name: str) -> str:
@@ -103,20 +109,16 @@ def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
     if coverage.missing:
         refused = task.policy.missing == "error"
         severity = "warning" if refused or coverage.missing > 0.2 * coverage.truth else "note"
-        what = f"Truth has no prediction: {'refused' if refused else 'it counts as ' + task.policy.missing}."
-        findings.append(
-            Finding(
-                "missing", severity, "predictions", what, coverage.missing, coverage.truth, (), "Run the model on all."
-            )
-        )
+        share = share_text(coverage.missing, coverage.truth, _record_noun(task), "have", "of the truth")
+        what = f"{share} no prediction: {'evaluate refuses them' if refused else f'counted as {task.policy.missing}'}."
+        remedy = "Run the model on all of them."
+        findings.append(Finding("missing", severity, "predictions", what, coverage.missing, coverage.truth, (), remedy))
     if coverage.extra:
         refused = task.policy.extra == "error"
-        what = f"Predictions have no truth: {'refused' if refused else 'left out'}."
-        remedy = "Leave them out, or add their truth."
+        total = max(coverage.extra, len(prediction))
+        share = share_text(coverage.extra, total, _record_noun(task), "have", "of the predictions")
+        what = f"{share} no truth: {'evaluate refuses them' if refused else 'left out'}."
+        remedy = "Remove them, or add their truth."
         severity = "warning" if refused else "note"
-        findings.append(
-            Finding(
-                "extra", severity, "predictions", what, coverage.extra, max(coverage.extra, len(prediction)), (), remedy
-            )
-        )
+        findings.append(Finding("extra", severity, "predictions", what, coverage.extra, total, (), remedy))
     return findings

@@ -337,10 +337,11 @@ class Between(Frozen):
 
     def __str__(self) -> str:
         low, high = (f"{end:{'' if self.whole else 'g'}}" for end in (self.low, self.high))
-        start = f"a {'whole ' if self.whole else ''}number {'more than' if self.open_low else 'from'} {low}"
+        start = f"a {'whole ' if self.whole else ''}number {'above' if self.open_low else 'from'} {low}"
         if self.high == float("inf"):
-            return f"{start} up"
-        return f"{start} {'and less than' if self.open_high else 'to'} {high}"
+            return start if self.open_low else f"{start} up"
+        to = "and less than" if self.open_high else "and at most" if self.open_low else "to"
+        return f"{start} {to} {high}"
 
 
 def _check_setting(metric: Metric, field: dataclasses.Field[Any], value: Any) -> None:

@@ -90,7 +90,7 @@ class Option(Frozen):
             raise InvalidNumber(f"option {self.name}: '{value}' is not a number", remedy=self.meaning) from None
         low = -math.inf if self.minimum is None else self.minimum
         if isinstance(value, bool) or not math.isfinite(number) or number <= low:
-            above = "finite" if self.minimum is None else f"more than {self.minimum:g}"
+            above = "finite" if self.minimum is None else f"above {self.minimum:g}"
             raise OutOfRange(f"option {self.name}: {value} is out of range", remedy=f"It must be {above}.")
         return number
 

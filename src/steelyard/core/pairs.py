@@ -21,9 +21,7 @@ Array = NDArray[Any]
 def no_slice_column(truth: Records, name: str, remedy: str = "") -> MissingColumn:
     """The error for a column to slice by that does not exist."""
     close = nearest(name, [*truth.columns, *truth.other])
-    return MissingColumn(
-        f"column '{name}' is missing, which the slices are by", where=truth.source, remedy=close or remedy
-    )
+    return MissingColumn(f"column '{name}' is missing, which `by` names", where=truth.source, remedy=close or remedy)
 
 
 class Coverage(Frozen):

@@ -199,7 +199,7 @@ def test_bad_pairs_are_refused() -> None:
         run(truth | {"person_a": np.array(["", *truth["person_a"][1:]])}, predictions)
     with refuses("E-invalid-value", "perhaps"):
         run(truth | {"same": np.array(["perhaps"] * len(truth["a"]))}, predictions)
-    with refuses("E-unsupported", "two owners"):
+    with refuses("E-unsupported", "two units"):
         run(truth, {**predictions, "label": np.zeros(len(truth["a"]), int)}, "accuracy")
     turned = {"a": [0, 1], "b": [1, 0], "person_a": ["x", "x"], "person_b": ["x", "x"]}
     with refuses("E-duplicate-key"):

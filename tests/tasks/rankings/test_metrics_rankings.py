@@ -101,7 +101,7 @@ def test_what_some_have() -> None:
     check_choices("rankings", "ndcg(gain={})", "gain", "linear", "exponential")
     check_choices("rankings", "rbp(gain={})", "gain", "binary", "graded")
     check_range(
-        "rankings", "rbp(p={})", "p", ["0.01", "0.99"], ["0", "1.5", "x"], "It must be a number more than 0 to 1."
+        "rankings", "rbp(p={})", "p", ["0.01", "0.99"], ["0", "1.5", "x"], "It must be a number above 0 and at most 1."
     )
     with refuses("E-invalid-spec", "'rbp'", "1"):
         metric("rankings", "rbp(p=1)")  # fmt: skip

@@ -175,8 +175,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         for more, last in (("", ", classes=truth"), ("", ", groups=category"), ("without=no, ", ""))
     },
     "miou(groups=category)": ("the classes have no categories", "", "Set the option `labels=cityscapes`."),
-    "mbiou(width=0)": ("metric 'mbiou': width cannot be 0", "", "It must be a number more than 0 to 1."),
-    "boundary_iou(width=1.5)": ("metric 'boundary_iou': width cannot be 1.5", "", "It must be a number more than 0 to 1."),
+    "mbiou(width=0)": ("metric 'mbiou': width cannot be 0", "", "It must be a number above 0 and at most 1."),
+    "boundary_iou(width=1.5)": ("metric 'boundary_iou': width cannot be 1.5", "", "It must be a number above 0 and at most 1."),
     "boundary_f1(tolerance=-1)": ("metric 'boundary_f1': tolerance cannot be -1", "", "It must be a number from 0 to 1."),
     "boundary_f1(tolerance=1.1)": ("metric 'boundary_f1': tolerance cannot be 1.1", "", "It must be a number from 0 to 1."),
     "iou(label=yess)": UNKNOWN_CLASS, "precision(label=yess)": UNKNOWN_CLASS, "miou(without=yess)": UNKNOWN_CLASS,

@@ -256,7 +256,7 @@ def test_scores_in_files_are_read_as_those_in_memory(tmp_path: Path) -> None:
 
 TWO = np.stack([1 - RIGHT, RIGHT], axis=1)
 NOT_SCORES = [
-    (BINARY, RIGHT, {}, "value 0.2 is not a class .4 pixels.*threshold: 0.5 for probabilities, 0 for logits"),
+    (BINARY, RIGHT, {}, "value 0.2 is not a class .4 pixels.*`threshold`: 0.5 for probabilities, 0 for logits"),
     (BINARY, RIGHT[:, np.newaxis], {}, "value 0.2 is not a class"),
     (RIGHT, BINARY, {}, "truth, row 0, column 'map': value 0.2 is not a class"),
     (TWO, BINARY, {}, "truth, row 0, column 'map': a true map of shape 2×2×2. Give the class of each pixel"),
@@ -431,7 +431,7 @@ REFUSED = [
     ({"map": np.zeros((1, 4, 5), int)}, {}, {}, r"5×4 pixels, and .* has 3×4.*Resize the predictions"),
     ({}, {"map": np.full((1, 4, 3), 7)}, {"classes": 3}, r"value 7 at row 0, column 0 \(12 pixels\) is not a class"),
     ({"map": np.full((1, 4, 3), 34)}, {}, {"classes": 3}, r"value 34 .*3 classes are named: 0 to 2.*`ignore=34`"),
-    ({}, {"map": np.full((1, 4, 3), 0.37)}, {}, r"value 0.37 is not a class.*threshold: 0.5 for"),
+    ({}, {"map": np.full((1, 4, 3), 0.37)}, {}, r"value 0.37 is not a class.*`threshold`: 0.5 for"),
     ({"map": np.full((1, 4, 3), -1)}, {}, {}, r"value -1 is out of range"),
     ({}, {"map": np.zeros((1, 40, 30, 2))}, {}, r"scores of shape 40×30×2.*Classes come first: 2×40×30"),
     ({}, {"image": [9]}, {}, "has no prediction"),

@@ -125,7 +125,7 @@ def test_settings_that_are_taken() -> None:
 
 WEIGHTS = "Give five numbers from 0 up: of xc, yc, theta, a, b. Example: weights=[1, 1, 0.1, 1, 1]."
 DISTANCES = "Choose one of: param, center, wasserstein, iou, hausdorff, probiou."
-SHARE = "It must be a number more than 0 to 1."
+SHARE = "It must be a number above 0 and at most 1."
 OF_PAIRS = ("mean_distance", "mean_iou", "center_error", "axis_error", "angle_error")
 PAIRED = ("score", "score_truths", "precision", "recall", "f1", *OF_PAIRS)
 OF_HOTA = ("hota", "deta", "assa", "detre", "detpr", "assre", "asspr", "loca")

@@ -77,7 +77,7 @@ def test_rows_of_mots(text: str, message: str, tmp_path: Path) -> None:
 def test_a_folder_without_tracks(tmp_path: Path) -> None:
     for name in ("gt", "found"):
         (tmp_path / name).mkdir()
-    with pytest.raises(sy.InputError, match="holds no files of tracks"):
+    with pytest.raises(sy.InputError, match="contains no files of tracks"):
         sy.evaluate("tracking", tmp_path / "gt", tmp_path / "found", "hota", confidence=None)
 
 

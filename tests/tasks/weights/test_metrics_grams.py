@@ -277,7 +277,7 @@ def test_rounding_is_no_variance() -> None:
 
 REFUSED = {
     ("weights", "mape(zero=no)"): ("metric 'mape': zero cannot be no", "Choose one of: skip, error, eps."),
-    ("weights", "within@0"): ("metric 'within': percent cannot be 0", "It must be a number more than 0 up."),
+    ("weights", "within@0"): ("metric 'within': percent cannot be 0", "It must be a number above 0."),
     ("weights", "heaping@0"): ("metric 'heaping': step cannot be 0", "It must be a number from 1e-09 to 1e+09."),
     ("weights", "heaping@2e9"): ("metric 'heaping': step cannot be 2000000000.0", "It must be a number from 1e-09 to 1e+09."),
     ("weights", "wmae_total(partial=some)"): ("metric 'wmae_total': partial cannot be some", "Choose one of: refuse, allow."),

@@ -411,7 +411,7 @@ class AnomalyPairs(Pairs):
         there = {"defect": "defect" in self.truth or self._is_loco(), "type": "type" in self.truth, "region_size": True}
         if not there[column]:
             raise MissingColumn(
-                f"column '{column}' is missing, by which the results are sliced",
+                f"column '{column}' is missing, which `by` names",
                 where=self.truth.source,
                 remedy="Add it, or put images into folders by kind of defect."
                 if column == "defect"

@@ -673,7 +673,7 @@ def _require_labels(truth: Records, prediction: Records) -> None:
         has = ", ".join(f"'{c}'" for c in (*records.names.values(), *records.other)) or "none"
         if not present:
             raise MissingColumn(
-                f"there is no column of {' or '.join(kinds)}; the columns are {has}",
+                "there is no column '" + "' or '".join(kinds) + f"'; the columns are {has}",
                 where=records.source,
                 remedy="Rename the column, or map it: `columns={'label': 'YOUR_COLUMN'}`.",
             )

@@ -104,7 +104,7 @@ def declare_unknowns(truth: Records, prediction: Records, options: Options) -> t
     label, higher = options.of("ood"), options.of("higher")
     if higher is None:
         raise Conflict(
-            "which rows score higher, those in distribution or those out of it?",
+            "nothing says whether rows in distribution or rows out of it score higher",
             where=prediction.source,
             remedy="Set the option `higher=id` for a confidence, or `higher=ood` for a novelty score.",
         )

@@ -398,8 +398,8 @@ def _files(path: Path, source: str) -> list[File]:
         files = _in_folder(path)
         if not files:
             raise EmptyInput(
-                "holds no files of tracks", where=source,
-                remedy="Known are <sequence>/gt/gt.txt, <sequence>.txt, data/<sequence>.txt, label_02/<sequence>.txt.",
+                "contains no files of tracks", where=source,
+                remedy="Expected: <sequence>/gt/gt.txt, <sequence>.txt, data/<sequence>.txt, label_02/<sequence>.txt.",
             )  # fmt: skip
         return files
     check_readable(path, source)
