@@ -122,7 +122,7 @@ ROWS = [
     ),
     folder("a defective image without a mask", "bent/0", "no mask", without=("t/ground_truth/bent/0_mask.png",)),
     folder("a mask that is damaged", "0_mask.png", **{"t__ground_truth__bent__0_mask__png": png(MASK)[:40]}),
-    folder("a limit of 0", "limit", "more than 0", options="-m aupro@0"),
+    folder("a limit of 0", "limit", "above 0", options="-m aupro@0"),
     folder("a limit above 1", "limit", "to 1", options="-m aupro@1.5"),
     folder("a low end above the high one", "low=0.1", "high=0.01", options="-m 'aupimo(low=0.1, high=0.01)'"),
     folder("thresholds without their tool", "mvtec3d", options="-m 'aupro(thresholds=100)'"),
