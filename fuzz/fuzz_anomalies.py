@@ -15,12 +15,12 @@ TYPES = (np.float16, np.float32, np.float64, np.uint8, np.uint16)
 @target("anomalies.scores")
 def fuzz_scores(rng: random.Random) -> None:
     draw = Draw(rng)
-    count = rng.choice([0, 1, 5, 300, 3000])
+    count, by_order = rng.choice([0, 1, 5, 300, 3000, 9000]), rng.random() < 0.5
     scores = draw.few(count) if rng.random() < 0.5 else draw.real(count, low=0.0 if rng.random() < 0.5 else -50.0) + 50
     scores = np.ascontiguousarray(scores.astype(rng.choice(TYPES)))
     skip = draw.flags(count) if rng.random() < 0.5 else np.zeros(0, np.uint8)
-    draw.call(_native.pack_scores, scores, skip)
-    packed = np.frombuffer(_native.pack_scores(scores, skip), np.uint8)
+    draw.call(_native.pack_scores, scores, skip, by_order)
+    packed = np.frombuffer(_native.pack_scores(scores, skip, by_order), np.uint8)
     draw.call(_native.unpack_scores, packed)
     distinct, times = np.unique(scores[skip == 0] if len(skip) else scores, return_counts=True)
     values, counts = _native.unpack_scores(packed)
