@@ -1,5 +1,6 @@
 // Bindings of packed scores: checks, arrays and the interpreter's lock.
 #include "anomalies/lzw.hpp"
+#include "anomalies/regions.hpp"
 #include "anomalies/scores.hpp"
 
 #include <nanobind/stl/string.h>
@@ -103,6 +104,15 @@ Out<double> count(In1<std::uint8_t> packed, In2<std::int64_t> places, In1<double
   return result;
 }
 
+Tuple<Out<std::int64_t>, Out<std::int64_t>> regions(In2<std::uint8_t> mask, bool corners) {
+  anomalies::MaskRegions found;
+  {
+    nb::gil_scoped_release release;
+    found = anomalies::find_regions({mask.data(), mask.shape(0), mask.shape(1)}, corners);
+  }
+  return nb::make_tuple(array_of(found.pixels), array_of(found.ends));
+}
+
 nb::bytes unpack_lzw(nb::bytes packed, std::size_t count) {
   const View<std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(packed.c_str()), packed.size()};
   Bytes out;
@@ -119,6 +129,9 @@ void bind(nb::module_& m) {
   m.def("pack_scores", &pack, nb::arg("scores").noconvert(), nb::arg("skip").noconvert(), nb::arg("sorted") = true,
         "Scores sorted, counted and packed, without those that are skipped; or, where they need not be sorted, those of "
         "single precision in groups.");
+  m.def("mask_regions", &regions, nb::arg("mask").noconvert(), nb::arg("corners"),
+        "Places of the pixels of connected regions, region after region, and where each ends. With corners, pixels touch "
+        "at corners too.");
   m.def("unpack_lzw", &unpack_lzw, nb::arg("packed"), nb::arg("count"),
         "At most so many bytes that LZW packed, as TIFF files have it.");
   m.def("unpack_scores", &unpack, nb::arg("packed").noconvert(),

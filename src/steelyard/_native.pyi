@@ -19,6 +19,11 @@ def pack_scores(scores: NDArray[numpy.generic], skip: NDArray[numpy.uint8], sort
     Scores sorted, counted and packed, without those that are skipped; or, where they need not be sorted, those of single precision in groups.
     """
 
+def mask_regions(mask: NDArray[numpy.uint8], corners: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Places of the pixels of connected regions, region after region, and where each ends. With corners, pixels touch at corners too.
+    """
+
 def unpack_lzw(packed: bytes, count: int) -> bytes:
     """At most so many bytes that LZW packed, as TIFF files have it."""
 

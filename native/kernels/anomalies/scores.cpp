@@ -292,32 +292,30 @@ float half_value(std::uint32_t bits) {
   return bits >> 15 ? -size : size;
 }
 
+constexpr std::uint32_t kLowest = 0x00800000u;  // the key of minus infinity
+
+// Whether scores with these upper bytes are finite, but for the lowest key.
+bool is_finite(std::uint32_t upper) { return upper >= kLowest >> 16 && upper < 0xff80u; }
+
 // Writes groups, whose lower bytes may come in any order.
 class Grouper {
  public:
-  Grouper(std::size_t scores, std::size_t groups) : out_(64 + 2 * scores + 64 * groups) {
+  Grouper(std::size_t scores, std::size_t groups) : out_(64 + scores + scores / 4 + 64 * groups) {
     out_[0] = kGrouped;
     at_ = put(put(out_.data() + 1, scores), groups);
   }
   void add(std::uint32_t upper, const std::uint16_t* lower, std::size_t count) {
-    body_.clear();
-    if (count < kDense) {
-      body_.resize(2 * count);
-      for (std::size_t i = 0; i < count; ++i) {
-        body_[2 * i] = static_cast<std::uint8_t>(lower[i]);
-        body_[2 * i + 1] = static_cast<std::uint8_t>(lower[i] >> 8);
-      }
-    } else {
-      put_dense(lower, count);
-    }
+    const std::size_t most = 256 * kMostBytes + count + count / kDense * 256 * kMostBytes;
+    if (body_.size() < most) body_.resize(2 * most);
+    const std::size_t size = count < kDense ? put_pairs(lower, count) : put_dense(lower, count);
     const auto used = static_cast<std::size_t>(at_ - out_.data());
-    if (out_.size() - used < 3 * kMostBytes + body_.size()) {
-      out_.resize(2 * out_.size() + body_.size());
+    if (out_.size() - used < 3 * kMostBytes + size) {
+      out_.resize(2 * out_.size() + size);
       at_ = out_.data() + used;
     }
-    at_ = put(put(put(at_, upper - before_), count), body_.size());
+    at_ = put(put(put(at_, upper - before_), count), size);
     before_ = upper;
-    at_ = std::copy(body_.begin(), body_.end(), at_);
+    at_ = std::copy_n(body_.data(), size, at_);
   }
   Bytes take() {
     out_.resize(static_cast<std::size_t>(at_ - out_.data()));
@@ -326,7 +324,15 @@ class Grouper {
   }
 
  private:
-  void put_dense(const std::uint16_t* lower, std::size_t count) {
+  // Both write to `body_` and return how many bytes.
+  std::size_t put_pairs(const std::uint16_t* lower, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      body_[2 * i] = static_cast<std::uint8_t>(lower[i]);
+      body_[2 * i + 1] = static_cast<std::uint8_t>(lower[i] >> 8);
+    }
+    return 2 * count;
+  }
+  std::size_t put_dense(const std::uint16_t* lower, std::size_t count) {
     std::array<std::uint32_t, 256> counts{}, place;
     for (std::size_t i = 0; i < count; ++i) ++counts[lower[i] >> 8];
     std::uint32_t sum = 0;
@@ -334,9 +340,8 @@ class Grouper {
       place[h] = sum;
       sum += counts[h];
     }
-    last_.resize(count);
+    if (last_.size() < count) last_.resize(2 * count);
     for (std::size_t i = 0; i < count; ++i) last_[place[lower[i] >> 8]++] = static_cast<std::uint8_t>(lower[i]);
-    body_.resize(256 * kMostBytes + count + count / kDense * 256 * kMostBytes);
     std::uint8_t* at = body_.data();
     for (const std::uint32_t c : counts) at = put(at, c);
     const std::uint8_t* from = last_.data();
@@ -350,7 +355,7 @@ class Grouper {
       }
       from += c;
     }
-    body_.resize(static_cast<std::size_t>(at - body_.data()));
+    return static_cast<std::size_t>(at - body_.data());
   }
 
   Bytes out_, body_, last_;
@@ -427,7 +432,7 @@ class Groups {
     require((first_ || step > 0) && step < kLower, kDamaged);
     first_ = false;
     upper_ += static_cast<std::uint32_t>(step);
-    require(upper_ >= 0x80 && upper_ <= 0xff7f, kDamaged);  // finite
+    require(is_finite(upper_), kDamaged);
     count_ = reader_.number();
     require(count_ > 0 && count_ <= scores_, kDamaged);
     scores_ -= count_;
@@ -666,30 +671,32 @@ Bytes pack_halves(View<std::uint16_t> bits, View<std::uint8_t> skip) {
 
 Bytes group_scores(View<float> scores, View<std::uint8_t> skip) {
   if (scores.size() < kFew) return group_few(keys_of(scores, skip));
-  std::vector<std::uint32_t> place(kLower, 0);
-  bool finite = true;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const bool taken = skip.empty() || !skip[i];
-    finite &= !taken || std::isfinite(scores[i]);
-    place[key_of(scores[i]) >> 16] += taken;
-    count += taken;
+  require(scores.size() <= std::numeric_limits<std::uint32_t>::max(), "there are too many scores");
+  // Two tables, since to add to one place twice in a row is slow.
+  std::vector<std::uint32_t> place(kLower, 0), other(kLower, 0);
+  const std::size_t even = scores.size() & ~std::size_t{1};
+  const std::uint8_t* skipped = skip.empty() ? nullptr : skip.data();
+  auto taken = [&](std::size_t i) { return static_cast<std::uint32_t>(!skipped || !skipped[i]); };
+  for (std::size_t i = 0; i < even; i += 2) {
+    place[key_of(scores[i]) >> 16] += taken(i);
+    other[key_of(scores[i + 1]) >> 16] += taken(i + 1);
   }
-  require(finite, kNotFinite);
-  require(count <= 0xffffffffu, "there are too many scores");
+  if (even < scores.size()) place[key_of(scores[even]) >> 16] += taken(even);
   std::vector<std::uint32_t> uppers;
-  std::uint32_t sum = 0;
+  std::uint32_t count = 0;
   for (std::uint32_t upper = 0; upper < kLower; ++upper) {
-    if (!place[upper]) continue;
+    const std::uint32_t here = place[upper] + other[upper];
+    if (!here) continue;
+    require(is_finite(upper), kNotFinite);
     uppers.push_back(upper);
-    const std::uint32_t here = place[upper];
-    place[upper] = sum;
-    sum += here;
+    place[upper] = count;
+    count += here;
   }
   std::vector<std::uint16_t> lower(count);
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (!skip.empty() && skip[i]) continue;
+    if (skipped && skipped[i]) continue;
     const std::uint32_t key = key_of(scores[i]);
+    require(key != kLowest, kNotFinite);
     lower[place[key >> 16]++] = static_cast<std::uint16_t>(key);
   }
   Grouper grouper(count, uppers.size());

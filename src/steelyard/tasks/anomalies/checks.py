@@ -50,7 +50,7 @@ def _look(pairs: AnomalyPairs, pair: int) -> Look | str:
         return str(error)
     scores, area = picture.scores, float("nan")
     if picture.mask is not None:
-        places, flat = np.flatnonzero(picture.mask), scores.ravel()
+        places, flat = np.flatnonzero(picture.mask.view(bool)), scores.ravel()
         others = scores.size - len(places)
         if len(places) and others:
             chosen = evenly(others, SAMPLE)

@@ -128,30 +128,8 @@ class Picture:
         """The connected regions of the mask, with 8 or 4 neighbours, or its defects."""
         if self.mask is None or (of == "defects" and self.channels):
             return self.channels
-        if of == "4":
-            labels, count = _four_neighbours(self.mask)
-        else:
-            labels, count = _native.connected_parts(self.mask)
-        if not count:
-            return []
-        places = np.flatnonzero(self.mask)
-        label = labels.ravel()[places]
-        if count < 1 << 16:  # a narrow type is sorted faster
-            label = label.astype(np.uint16)
-        order = np.argsort(label, kind="stable")
-        ends = np.cumsum(np.bincount(label, minlength=count + 1)[1:])
-        return [Part(pixels, len(pixels)) for pixels in np.split(places[order], ends[:-1])]
-
-
-def _four_neighbours(mask: Array) -> tuple[Array, int]:
-    """Parts that touch along an edge: those of a grid twice as fine, in which only such neighbours are joined."""
-    height, width = mask.shape
-    fine = np.zeros((2 * height - 1, 2 * width - 1), dtype=np.uint8)
-    fine[::2, ::2] = mask
-    fine[1::2, ::2] = mask[1:] & mask[:-1]
-    fine[::2, 1::2] = mask[:, 1:] & mask[:, :-1]
-    labels, count = _native.connected_parts(fine)
-    return np.ascontiguousarray(labels[::2, ::2]), count
+        pixels, ends = _native.mask_regions(np.ascontiguousarray(self.mask), of != "4")
+        return [Part(part, len(part)) for part in np.split(pixels, ends[:-1])] if len(ends) else []
 
 
 class AnomalyPairs(Pairs):
@@ -538,16 +516,15 @@ def as_scores(grid: Array, where: str) -> Array:
             raise InvalidNumber("holds whole numbers above 2⁵³", where=where, remedy="Write floating-point numbers.")
         grid = grid.astype(np.float64)
     grid = np.ascontiguousarray(grid, dtype=grid.dtype.newbyteorder("="))
-    if grid.dtype.kind == "f":
-        if not np.isfinite(grid).all():
-            wrong = np.flatnonzero(~np.isfinite(grid).ravel())
-            row, column = divmod(int(wrong[0]), grid.shape[1])
-            raise InvalidNumber(
-                f"holds {count_text(len(wrong), 'value')} that are not finite, the first "
-                f"({grid[row, column]}) at row {row}, column {column}",
-                where=where,
-                remedy="Write finite scores.",
-            )
+    if grid.dtype.kind == "f" and not np.isfinite(grid).all():
+        wrong = np.flatnonzero(~np.isfinite(grid).ravel())
+        row, column = divmod(int(wrong[0]), grid.shape[1])
+        raise InvalidNumber(
+            f"holds {count_text(len(wrong), 'value')} that are not finite, the first "
+            f"({grid[row, column]}) at row {row}, column {column}",
+            where=where,
+            remedy="Write finite scores.",
+        )
     return grid
 
 

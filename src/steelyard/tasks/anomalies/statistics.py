@@ -1,8 +1,9 @@
 """What states keep of anomaly maps: packed scores of each image, and the scores of images.
 
 The scores of an image are packed (about a byte per pixel): its normal pixels in one set, grouped but not sorted where
-they are of single precision, and each region of its mask in another, sorted and counted. Any counts can be taken from them later, whatever other images bring: parts merge to the
-bit, and no score is put into a bin. Above `SPOOL` bytes they lie in a temporary file, not in memory.
+they are of single precision, and each region of its mask in another, sorted and counted. Any counts can be taken from
+them later, whatever other images bring: parts merge to the bit, and no score is put into a bin. Above `SPOOL` bytes
+they lie in a temporary file, not in memory.
 """
 
 from __future__ import annotations
