@@ -381,9 +381,10 @@ Bytes group_few(std::vector<std::uint32_t> keys) {
   return grouper.take();
 }
 
-// Calls body(lower bytes, count) for the scores of a group, in any order.
-template <typename Body>
-void each_lower(View<std::uint8_t> bytes, std::size_t count, Body body) {
+// Calls body(lower bytes, count) for the scores of a group, in any order; but not where take(higher of these bytes,
+// count) takes all scores with it at once, which it is asked in large groups.
+template <typename Take, typename Body>
+void each_lower(View<std::uint8_t> bytes, std::size_t count, Take take, Body body) {
   if (count < kDense) {
     require(bytes.size() == 2 * count, kDamaged);
     for (std::size_t i = 0; i < count; ++i) {
@@ -396,7 +397,9 @@ void each_lower(View<std::uint8_t> bytes, std::size_t count, Body body) {
   reader.counts(counts, count);
   for (std::uint32_t h = 0; h < 256; ++h) {
     if (counts[h] < kDense) {
-      for (const std::uint8_t low : reader.bytes(counts[h])) body(h << 8 | low, 1);
+      const View<std::uint8_t> lows = reader.bytes(counts[h]);
+      if (lows.empty() || take(h, counts[h])) continue;
+      for (const std::uint8_t low : lows) body(h << 8 | low, 1);
     } else {
       std::array<std::uint64_t, 256> single;
       reader.counts(single, counts[h]);
@@ -407,6 +410,8 @@ void each_lower(View<std::uint8_t> bytes, std::size_t count, Body body) {
   }
   require(reader.left() == 0, kDamaged);
 }
+
+constexpr auto kNone = [](std::uint32_t, std::uint64_t) { return false; };
 
 // The groups of a set, one after the other.
 class Groups {
@@ -511,12 +516,18 @@ class GroupCounter {
       *counts += static_cast<Count>(set.count());
     } else if (listed_) {
       const std::uint32_t* table = table_.data();
-      each_lower(set.bytes(), set.count(),
+      auto take = [&](std::uint32_t higher, std::uint64_t n) {
+        const std::uint32_t first = table[higher << 8];
+        if (first != table[higher << 8 | 255]) return false;
+        counts[first] += static_cast<Count>(n);
+        return true;
+      };
+      each_lower(set.bytes(), set.count(), take,
                  [&](std::uint32_t lower, std::uint64_t n) { counts[table[lower]] += static_cast<Count>(n); });
     } else {
       const double* begin = thresholds_.data() + first_;
       const double* end = thresholds_.data() + last_;
-      each_lower(set.bytes(), set.count(), [&](std::uint32_t lower, std::uint64_t n) {
+      each_lower(set.bytes(), set.count(), kNone, [&](std::uint32_t lower, std::uint64_t n) {
         const double score = score_of(key_ | lower, false);
         const double* found = std::lower_bound(begin, end, score);
         counts[2 * (found - begin) + (found != end && *found == score)] += static_cast<Count>(n);
@@ -715,7 +726,7 @@ Counted unpack_scores(View<std::uint8_t> packed) {
     std::vector<std::uint32_t> lowers;
     for (Groups set(packed); set.there(); set.next()) {
       lowers.clear();
-      each_lower(set.bytes(), set.count(), [&](std::uint32_t lower, std::uint64_t n) {
+      each_lower(set.bytes(), set.count(), kNone, [&](std::uint32_t lower, std::uint64_t n) {
         if (!counts[lower]) lowers.push_back(lower);
         counts[lower] += n;
       });

@@ -55,8 +55,8 @@ def _look(pairs: AnomalyPairs, pair: int) -> Look | str:
         if len(places) and others:
             chosen = evenly(others, SAMPLE)
             chosen = chosen + np.searchsorted(places - np.arange(len(places)), chosen, side="right")  # without a mask
-            hit = flat[places[evenly(len(places), SAMPLE)]].astype(np.float64)
-            other = np.sort(flat[chosen].astype(np.float64))
+            few = flat[places[evenly(len(places), SAMPLE)]], flat[chosen]
+            hit, other = (np.sort(values.astype(np.float64)) for values in few)
             below = np.searchsorted(other, hit, "left") + np.searchsorted(other, hit, "right")
             area = float(below.mean() / 2 / len(other))
     low, high = float(scores.min()), float(scores.max())

@@ -14,6 +14,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Array, Floats
 
 AT_ONCE = 1 << 15  # counts that are worked on
+TINY = 1e-300  # below any count: shares of nothing are 0
 
 
 class Curve(Frozen):
@@ -51,8 +52,10 @@ def _parts(curve: Curve) -> Iterator[tuple[Curve, Floats]]:
     before = np.zeros(len(curve.positive))
     for start in range(0, many, step):
         here = slice(start, min(start + step, many))
-        arrays = (values[:, here] for values in (curve.overlap, curve.positive, curve.tie, curve.above))
-        part = Curve(curve.score[here], *arrays, curve.normal, curve.regions)
+        overlap, positive, tie, above = (
+            values[:, here] for values in (curve.overlap, curve.positive, curve.tie, curve.above)
+        )
+        part = Curve(curve.score[here], overlap, positive, tie, above, curve.normal, curve.regions)
         yield part, before
         before = before + part.positive.sum(axis=1)
 
@@ -72,13 +75,13 @@ def average_precision(curve: Curve, rule: str = "step") -> Floats:
     for part, before in _parts(curve):
         total += part.positive.sum(axis=1)
         hits = before[:, None] + np.cumsum(part.positive, axis=1)
-        at = _share(hits, hits + part.above + part.tie)
+        at = hits / np.maximum(hits + part.above + part.tie, TINY)
         if rule == "trapezoid":
             earlier = hits - part.positive
             flagged = earlier + part.above
             with np.errstate(divide="ignore", invalid="ignore"):
                 at = (at + np.where(flagged > 0, earlier / flagged, 1.0)) / 2
-        area += (part.positive * np.nan_to_num(at)).sum(axis=1)
+        area += (part.positive * at).sum(axis=1)
     return np.where(curve.normal > 0, _share(area, total), np.nan)
 
 
@@ -88,7 +91,7 @@ def best_f1(curve: Curve) -> tuple[Floats, Floats]:
     best, threshold = np.full((2, len(total)), np.nan)
     for part, before in _parts(curve):
         hits = before[:, None] + np.cumsum(part.positive, axis=1)
-        f1 = np.nan_to_num(_share(2 * hits, hits + part.above + part.tie + total[:, None]))
+        f1 = 2 * hits / np.maximum(hits + part.above + part.tie + total[:, None], TINY)
         last = f1.shape[1] - 1 - np.argmax(f1[:, ::-1], axis=1)
         value = f1[np.arange(len(f1)), last]
         better = ~(value < best)  # also of nothing, and of an equal one further up
@@ -113,7 +116,7 @@ def region_area(curve: Curve, limit: float, place: float | None = None) -> Float
             else:
                 cut = (limit - before) ** 2 / (2 * tie)
                 gain = np.where(before + tie <= limit, limit - before - tie / 2, np.where(before < limit, cut, 0.0))
-            area += (part.overlap * np.nan_to_num(gain)).sum(axis=1)
+            area += (part.overlap * gain).sum(axis=1)
         value = area / curve.regions / limit
     return np.where((curve.regions > 0) & (curve.normal > 0), value, np.nan)
 
