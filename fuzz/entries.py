@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 REACHED_BY: dict[str, tuple[str, ...]] = {
-    "anomalies.scores": ("count_scores", "pack_scores", "unpack_scores"),
+    "anomalies.scores": ("count_scores", "pack_scores", "sum_scores", "unpack_scores"),
+    "anomalies.regions": ("mask_regions",),
     "anomalies.lzw": ("unpack_lzw",),
     "boxes.files": ("coco_parse", "coco_read"),
     "boxes.kernels": ("BoxFigure", "Ranked", "boxes_match"),

@@ -14,8 +14,15 @@ def simd() -> str:
     The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.
     """
 
-def pack_scores(scores: NDArray[numpy.generic], skip: NDArray[numpy.uint8]) -> bytes:
-    """Scores sorted, counted and packed, without those that are skipped."""
+def pack_scores(scores: NDArray[numpy.generic], skip: NDArray[numpy.uint8], sorted: bool = True) -> bytes:
+    """
+    Scores sorted, counted and packed, without those that are skipped; or, where they need not be sorted, those of single precision in groups.
+    """
+
+def mask_regions(mask: NDArray[numpy.uint8], corners: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Places of the pixels of connected regions, region after region, and where each ends. With corners, pixels touch at corners too.
+    """
 
 def unpack_lzw(packed: bytes, count: int) -> bytes:
     """At most so many bytes that LZW packed, as TIFF files have it."""
@@ -23,6 +30,11 @@ def unpack_lzw(packed: bytes, count: int) -> bytes:
 def unpack_scores(packed: NDArray[numpy.uint8]) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
     """
     The distinct scores that were packed, rising, and how often each occurs.
+    """
+
+def sum_scores(packed: NDArray[numpy.uint8], places: NDArray[numpy.int64], overlap: NDArray[numpy.float64], positive: NDArray[numpy.float64], saturation: NDArray[numpy.int64]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    The distinct scores of packed sets, rising, with sums of what each adds to the overlap of its set and of how often it occurs, times factors of the sets.
     """
 
 def count_scores(packed: NDArray[numpy.uint8], places: NDArray[numpy.int64], thresholds: NDArray[numpy.float64], weights: NDArray[numpy.float64], each: bool) -> NDArray[numpy.float64]:

@@ -20,6 +20,9 @@ Bytes pack_scores(View<std::uint16_t> scores, View<std::uint8_t> skip);
 // Half-precision numbers by their bits.
 Bytes pack_halves(View<std::uint16_t> bits, View<std::uint8_t> skip);
 
+// The same in groups that are not sorted within, which is faster; only numbers of single precision can be.
+Bytes group_scores(View<float> scores, View<std::uint8_t> skip);
+
 struct Counted {
   std::vector<double> score;
   std::vector<std::int64_t> count;
@@ -28,9 +31,23 @@ struct Counted {
 // The distinct scores, rising, and how often each occurs. Bytes that were not packed here are an error.
 Counted unpack_scores(View<std::uint8_t> packed);
 
-// Adds to `at_or_above[k]` and `above[k]` `weight` times the number of packed scores at or above, and above,
-// `thresholds[k]`, which rise.
-void count_scores(View<std::uint8_t> packed, View<double> thresholds, double weight, double* at_or_above,
-                  double* above);
+// What the scores of a set count in sums: each one `positive`, and the share of the set that it adds `overlap`. With a
+// `saturation` above 0 the share is that of so many scores, the highest, and no more than 1 in all.
+struct Factor {
+  double overlap, positive;
+  std::int64_t saturation;
+};
+
+struct Summed {
+  std::vector<double> score, overlap, positive;
+};
+
+// Sums at the distinct scores of several sets of sorted scores, rising.
+Summed sum_scores(const std::vector<View<std::uint8_t>>& sets, View<Factor> factors);
+
+// Adds to a row of `result` for each set, or to one row for their sum, `weights` times the number of packed scores at
+// or above thresholds, which rise, and then the number above them.
+void count_scores(const std::vector<View<std::uint8_t>>& sets, View<double> thresholds, View<double> weights, bool each,
+                  double* result);
 
 }  // namespace steelyard::anomalies

@@ -76,7 +76,8 @@ def maps_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:
 
     from steelyard.maps.load import map_digest
 
-    return hashlib.sha256(b"".join(sums.get(value) or map_digest(value) for value in column.tolist())).digest()
+    known = ((sums.get(value) if isinstance(value, str) else None, value) for value in column.tolist())
+    return hashlib.sha256(b"".join(of_file or map_digest(value) for of_file, value in known)).digest()
 
 
 def _fields_digest(column: Array, sums: Mapping[str, bytes]) -> bytes:

@@ -219,6 +219,48 @@ def test_scores_of_any_scale_rank_alike() -> None:
     assert values(truth, whole, *specs) == expected
 
 
+def drawn_large() -> tuple[list[Any], list[Any]]:
+    """Maps whose scores are negative, 0 and above, many of them equal and many alone."""
+    rng = np.random.default_rng(8)
+    masks = [np.zeros((120, 130), dtype=np.uint8) for _ in range(3)]
+    for number, mask in enumerate(masks[1:], start=1):
+        mask[10 : 20 * number, 30:60] = mask[80:90, 100 : 100 + 9 * number] = 1
+    maps = [(rng.normal(0.0, 1.0, mask.shape) + 0.7 * mask).astype(np.float32) for mask in masks]
+    for grid in maps:
+        grid[:, ::3] = np.round(grid[:, ::3], 1)
+        grid[:, 1::3] = np.maximum(grid[:, 1::3], 0)
+    return maps, masks
+
+
+def test_large_maps_count_as_pairs_do() -> None:
+    """AUROC of pixels is the share of pairs that are in order; in float64 and in parts nothing changes."""
+    maps, masks = drawn_large()
+    scores, defective = (np.concatenate([grid.ravel() for grid in grids]) for grids in (maps, masks))
+    normal, hits = np.sort(scores[defective == 0]), scores[defective == 1]
+    wins = (np.searchsorted(normal, hits, side) for side in ("left", "right"))
+    by_hand = sum(int(count.sum()) for count in wins) / (2 * len(normal) * len(hits))
+    names = ["a", "b", "c"]
+    truth, predictions = {"image": names, "mask": masks}, {"image": names, "map": maps}
+    specs = ["pixel_auroc", "pixel_ap", "pixel_f1_max", "aupro@0.3", "aupro@0.05", "aupimo(low=0.001, high=0.1)"]
+    specs += [
+        "aupimo(low=0.001, high=0.1, like=anomalib)",
+        "aupro(like=mvtec3d, thresholds=40)",
+        "seg_f1(threshold=0.3)",
+    ]
+    expected = values(truth, predictions, *specs)
+    assert expected[0] == pytest.approx(by_hand, abs=1e-14)
+    assert values(truth, {**predictions, "map": [grid.astype(np.float64) for grid in maps]}, *specs) == expected
+    parts = [sy.Accumulator("anomalies", confidence=None) for _ in names]
+    for place in (2, 0, 1):
+        rows = slice(place, place + 1)
+        parts[place].update(*({key: column[rows] for key, column in side.items()} for side in (truth, predictions)))
+        parts[place].compact(specs)
+    parts[2].merge(parts[0])
+    parts[2].merge(parts[1])
+    report = parts[2].report(specs)
+    assert [report[spec].value for spec in specs] == expected
+
+
 def test_turning_and_cutting_change_nothing() -> None:
     case = CASES["drawn"]
     specs = ("pixel_auroc", "pixel_ap", "aupro@0.3", "aupro@0.05")
@@ -727,6 +769,8 @@ def test_objects_without_maps_keep_their_slice() -> None:
         approx(case["exact"]["n8"]["au_pro"]["0.3"], 1e-12),
         approx(None, 0),
     ]
+    with refuses("E-unmatched", "choose `missing='skip'`"):  # and nothing else
+        sy.evaluate("anomalies", both, predictions, ["aupro"], confidence=None)
     with refuses("E-invalid-spec", "worst"):
         sy.evaluate("anomalies", both, predictions, ["aupro"], confidence=None, missing="worst")
 

@@ -50,9 +50,13 @@ def _look(pairs: AnomalyPairs, pair: int) -> Look | str:
         return str(error)
     scores, area = picture.scores, float("nan")
     if picture.mask is not None:
-        hit, other = (scores[picture.mask == value].astype(np.float64) for value in (1, 0))
-        if len(hit) and len(other):
-            hit, other = hit[evenly(len(hit), SAMPLE)], np.sort(other[evenly(len(other), SAMPLE)])
+        places, flat = np.flatnonzero(picture.mask.view(bool)), scores.ravel()
+        others = scores.size - len(places)
+        if len(places) and others:
+            chosen = evenly(others, SAMPLE)
+            chosen = chosen + np.searchsorted(places - np.arange(len(places)), chosen, side="right")  # without a mask
+            few = flat[places[evenly(len(places), SAMPLE)]], flat[chosen]
+            hit, other = (np.sort(values.astype(np.float64)) for values in few)
             below = np.searchsorted(other, hit, "left") + np.searchsorted(other, hit, "right")
             area = float(below.mean() / 2 / len(other))
     low, high = float(scores.min()), float(scores.max())

@@ -6,10 +6,15 @@ defective pixels have. All functions take a `Curve` with one row per row of weig
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Array, Floats
+
+AT_ONCE = 1 << 15  # counts that are worked on
+TINY = 1e-300  # below any count: shares of nothing are 0
 
 
 class Curve(Frozen):
@@ -40,41 +45,59 @@ def _share(part: Array, whole: Array) -> Floats:
         return np.where(whole > 0, part / whole, np.nan)
 
 
+def _parts(curve: Curve) -> Iterator[tuple[Curve, Floats]]:
+    """The scores in parts that fit into a processor's cache, each with the defective pixels before it."""
+    many = curve.positive.shape[1]
+    step = max(1, AT_ONCE // max(1, len(curve.positive)))
+    before = np.zeros(len(curve.positive))
+    for start in range(0, many, step):
+        here = slice(start, min(start + step, many))
+        overlap, positive, tie, above = (
+            values[:, here] for values in (curve.overlap, curve.positive, curve.tie, curve.above)
+        )
+        part = Curve(curve.score[here], overlap, positive, tie, above, curve.normal, curve.regions)
+        yield part, before
+        before = before + part.positive.sum(axis=1)
+
+
 def roc_area(curve: Curve) -> Floats:
     """The area under the ROC curve; nan without normal or defective pixels."""
-    total = curve.positive.sum(axis=1)
-    wins = (curve.positive * (curve.normal[:, None] - curve.above - curve.tie / 2)).sum(axis=1)
+    total, wins = np.zeros((2, len(curve.normal)))
+    for part, _ in _parts(curve):
+        total += part.positive.sum(axis=1)
+        wins += (part.positive * (part.normal[:, None] - part.above - part.tie / 2)).sum(axis=1)
     return _share(wins, np.where(curve.normal > 0, total * curve.normal, 0.0))
 
 
 def average_precision(curve: Curve, rule: str = "step") -> Floats:
     """Average precision by steps, or by straight lines between the points as `sklearn.metrics.auc` draws them."""
-    total = curve.positive.sum(axis=1)
-    hits = np.cumsum(curve.positive, axis=1)
-    at = _share(hits, hits + curve.above + curve.tie)
-    if rule == "trapezoid":
-        earlier = hits - curve.positive
-        flagged = earlier + curve.above
-        with np.errstate(divide="ignore", invalid="ignore"):
-            before = np.where(flagged > 0, earlier / flagged, 1.0)
-        at = (at + before) / 2
-    area = (curve.positive * np.nan_to_num(at)).sum(axis=1)
+    total, area = np.zeros((2, len(curve.normal)))
+    for part, before in _parts(curve):
+        total += part.positive.sum(axis=1)
+        hits = before[:, None] + np.cumsum(part.positive, axis=1)
+        at = hits / np.maximum(hits + part.above + part.tie, TINY)
+        if rule == "trapezoid":
+            earlier = hits - part.positive
+            flagged = earlier + part.above
+            with np.errstate(divide="ignore", invalid="ignore"):
+                at = (at + np.where(flagged > 0, earlier / flagged, 1.0)) / 2
+        area += (part.positive * at).sum(axis=1)
     return np.where(curve.normal > 0, _share(area, total), np.nan)
 
 
 def best_f1(curve: Curve) -> tuple[Floats, Floats]:
     """The highest F1 that any threshold reaches, and the lowest threshold that reaches it."""
-    total = curve.positive.sum(axis=1, keepdims=True)
-    hits = np.cumsum(curve.positive, axis=1)
-    flagged = hits + curve.above + curve.tie
-    f1 = np.nan_to_num(_share(2 * hits, flagged + total))
-    if not f1.shape[1]:
-        nothing = np.full(len(f1), np.nan)
-        return nothing, nothing
-    last = f1.shape[1] - 1 - np.argmax(f1[:, ::-1], axis=1)
-    defined = (total[:, 0] > 0) & (curve.normal > 0)
-    value = f1[np.arange(len(f1)), last]
-    return np.where(defined, value, np.nan), np.where(defined, curve.score[last], np.nan)
+    total = curve.positive.sum(axis=1)
+    best, threshold = np.full((2, len(total)), np.nan)
+    for part, before in _parts(curve):
+        hits = before[:, None] + np.cumsum(part.positive, axis=1)
+        f1 = 2 * hits / np.maximum(hits + part.above + part.tie + total[:, None], TINY)
+        last = f1.shape[1] - 1 - np.argmax(f1[:, ::-1], axis=1)
+        value = f1[np.arange(len(f1)), last]
+        better = ~(value < best)  # also of nothing, and of an equal one further up
+        best, threshold = np.where(better, value, best), np.where(better, part.score[last], threshold)
+    defined = (total > 0) & (curve.normal > 0)
+    return np.where(defined, best, np.nan), np.where(defined, threshold, np.nan)
 
 
 def region_area(curve: Curve, limit: float, place: float | None = None) -> Floats:
@@ -82,16 +105,19 @@ def region_area(curve: Curve, limit: float, place: float | None = None) -> Float
 
     `place` puts what lies in a bin to its upper (0) or lower end (1) instead of along a straight line: bounds.
     """
-    ends = (curve.above < limit * curve.normal[:, None]).sum(axis=1)  # scores further down add nothing
-    reached = slice(0, int(ends.max(initial=0)))
+    area = np.zeros(len(curve.normal))
     with np.errstate(divide="ignore", invalid="ignore"):
-        before, tie = (part[:, reached] / curve.normal[:, None] for part in (curve.above, curve.tie))
-        if place is not None:
-            gain = np.maximum(limit - before - place * tie, 0.0)
-        else:
-            cut = (limit - before) ** 2 / (2 * tie)
-            gain = np.where(before + tie <= limit, limit - before - tie / 2, np.where(before < limit, cut, 0.0))
-        value = (curve.overlap[:, reached] * np.nan_to_num(gain)).sum(axis=1) / curve.regions / limit
+        for part, _ in _parts(curve):
+            if not (part.above[:, 0] < limit * curve.normal).any():  # scores further down add nothing
+                break
+            before, tie = (counts / curve.normal[:, None] for counts in (part.above, part.tie))
+            if place is not None:
+                gain = np.maximum(limit - before - place * tie, 0.0)
+            else:
+                cut = (limit - before) ** 2 / (2 * tie)
+                gain = np.where(before + tie <= limit, limit - before - tie / 2, np.where(before < limit, cut, 0.0))
+            area += (part.overlap * gain).sum(axis=1)
+        value = area / curve.regions / limit
     return np.where((curve.regions > 0) & (curve.normal > 0), value, np.nan)
 
 

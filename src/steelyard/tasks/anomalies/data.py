@@ -128,28 +128,8 @@ class Picture:
         """The connected regions of the mask, with 8 or 4 neighbours, or its defects."""
         if self.mask is None or (of == "defects" and self.channels):
             return self.channels
-        if of == "4":
-            labels, count = _four_neighbours(self.mask)
-        else:
-            labels, count = _native.connected_parts(self.mask)
-        if not count:
-            return []
-        flat = labels.ravel()
-        places = np.flatnonzero(flat)
-        order = np.argsort(flat[places], kind="stable")
-        ends = np.cumsum(np.bincount(flat[places], minlength=count + 1)[1:])
-        return [Part(pixels, len(pixels)) for pixels in np.split(places[order], ends[:-1])]
-
-
-def _four_neighbours(mask: Array) -> tuple[Array, int]:
-    """Parts that touch along an edge: those of a grid twice as fine, in which only such neighbours are joined."""
-    height, width = mask.shape
-    fine = np.zeros((2 * height - 1, 2 * width - 1), dtype=np.uint8)
-    fine[::2, ::2] = mask
-    fine[1::2, ::2] = mask[1:] & mask[:-1]
-    fine[::2, 1::2] = mask[:, 1:] & mask[:, :-1]
-    labels, count = _native.connected_parts(fine)
-    return np.ascontiguousarray(labels[::2, ::2]), count
+        pixels, ends = _native.mask_regions(np.ascontiguousarray(self.mask), of != "4")
+        return [Part(part, len(part)) for part in np.split(pixels, ends[:-1])] if len(ends) else []
 
 
 class AnomalyPairs(Pairs):
@@ -355,7 +335,10 @@ class AnomalyPairs(Pairs):
         if not len(value) or (isinstance(value, str) and value.endswith(os.sep)):
             return np.zeros(0, np.int64)
         grid = self._raw_mask(value, _place(self.truth, int(self.truth_row[pair]), "map"))
-        return np.flatnonzero(np.bincount(grid.ravel())) if grid.dtype == np.uint8 else np.unique(grid)
+        high = grid.max(initial=0)
+        others = grid[(grid != 0) & (grid != high)]  # seldom any
+        found = [np.unique(others), grid[:0] if not high else [high], [0] if (grid == 0).any() else []]
+        return np.unique(np.concatenate(found).astype(grid.dtype))
 
     def defect_names(self, pair: int) -> list[str]:
         """The kinds of defects of a defective pair."""
@@ -533,17 +516,15 @@ def as_scores(grid: Array, where: str) -> Array:
             raise InvalidNumber("holds whole numbers above 2⁵³", where=where, remedy="Write floating-point numbers.")
         grid = grid.astype(np.float64)
     grid = np.ascontiguousarray(grid, dtype=grid.dtype.newbyteorder("="))
-    if grid.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):
-            wrong = np.flatnonzero(~np.isfinite(grid).ravel())
-        if len(wrong):
-            row, column = divmod(int(wrong[0]), grid.shape[1])
-            raise InvalidNumber(
-                f"holds {count_text(len(wrong), 'value')} that are not finite, the first "
-                f"({grid[row, column]}) at row {row}, column {column}",
-                where=where,
-                remedy="Write finite scores.",
-            )
+    if grid.dtype.kind == "f" and not np.isfinite(grid).all():
+        wrong = np.flatnonzero(~np.isfinite(grid).ravel())
+        row, column = divmod(int(wrong[0]), grid.shape[1])
+        raise InvalidNumber(
+            f"holds {count_text(len(wrong), 'value')} that are not finite, the first "
+            f"({grid[row, column]}) at row {row}, column {column}",
+            where=where,
+            remedy="Write finite scores.",
+        )
     return grid
 
 
@@ -638,7 +619,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             where=prediction.source,
             remedy="Give a map of scores or a score for each image.",
         )
-    pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight")
+    pairs = join_rows(truth, prediction, ("image",), policy, "sample_weight", worst=False)
     if policy.missing == "worst" and pairs.coverage.missing:
         raise InvalidSpec(
             f"{count_text(pairs.coverage.missing, 'image', 'have')} no prediction; `missing='worst'` is not supported, "

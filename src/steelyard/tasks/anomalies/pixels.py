@@ -25,15 +25,35 @@ from steelyard.tasks.anomalies.curves import Curve
 T = TypeVar("T")
 EXACT = 2048  # distinct scores of defective pixels up to which draws are exact
 KNOTS = 1024  # bins of scores otherwise
+NARROW = 4  # the first byte of a packed set of sorted scores of single precision
 
 
 class Entries(Frozen):
-    """Counted scores of regions, or of defective pixels: one row for each distinct score of each set."""
+    """Counted scores of sets (regions, or defective pixels): one row for each distinct score of each set.
 
-    unit: Array
-    region: Array
-    score: Floats
+    `begin` is where each set begins, `owner` the unit that it lies in. A score is held in single precision where that
+    is exact.
+    """
+
+    begin: Array
+    owner: Array
+    held: Array
     count: Array
+
+    @property
+    def score(self) -> Floats:
+        """The score of each row."""
+        return self.held.astype(np.float64, copy=False)
+
+    @property
+    def region(self) -> Array:
+        """The number of the set that each row belongs to."""
+        return np.repeat(np.arange(len(self.owner), dtype=np.int32), np.diff(self.begin))
+
+    @property
+    def unit(self) -> Array:
+        """The unit that each row belongs to."""
+        return np.repeat(self.owner, np.diff(self.begin))
 
 
 class Pixels:
@@ -74,30 +94,37 @@ class Pixels:
                 raise _damaged() from None
         self.region_unit = np.array([unit for unit, _, _, _ in regions], dtype=np.int32)
         self.saturation = np.array([area for _, _, _, area in regions], dtype=np.int64)
-        self.entries = self._entries([(unit, first, last) for unit, first, last, _ in regions])
-        self.region_size = np.bincount(self.entries.region, weights=self.entries.count, minlength=len(regions))
-        self.union = self._union(unions)
-
-    def _entries(self, sets: Sequence[tuple[int, int, int]]) -> Entries:
-        """The entries of packed sets that lie in units; `region` is the number of the set."""
-        opened = [unpack_set(self.data[first:last]) for _, first, last in sets]
-        widths = [len(score) for score, _ in opened]
-        return Entries(
-            np.repeat(np.array([unit for unit, _, _ in sets], dtype=np.int32), widths),
-            np.repeat(np.arange(len(sets), dtype=np.int32), widths),
-            np.concatenate([score for score, _ in opened] or [np.zeros(0)]),
-            np.concatenate([count for _, count in opened] or [np.zeros(0, np.int64)]),
-        )
-
-    def _union(self, unions: Sequence[tuple[int, int, int]]) -> Entries:
-        """The entries of defective pixels, each pixel once: those of the regions, unless they overlap."""
-        if not unions:
-            return self.entries
-        alone, own = ~self.has_union[self.entries.unit], self._entries(unions)
-        names = ("unit", "region", "score", "count")
-        return Entries(*(np.concatenate([getattr(self.entries, n)[alone], getattr(own, n)]) for n in names))
+        self.region_places = _places([(first, last) for _, first, last, _ in regions])
+        self.union_unit = np.array([unit for unit, _, _ in unions], dtype=np.int32)
+        self.union_places = _places([(first, last) for _, first, last in unions])
+        self.region_size: Floats = np.array([_scores_in(data, first) for _, first, _, _ in regions], dtype=np.float64)
 
     @cached_property
+    def entries(self) -> Entries:
+        """The scores of regions."""
+        return self._entries(self.region_unit, self.region_places)
+
+    @cached_property
+    def union(self) -> Entries:
+        """The scores of defective pixels, each pixel once: those of the regions, unless they overlap."""
+        if not len(self.union_unit):
+            return self.entries
+        alone = ~self.has_union[self.region_unit]
+        units = np.concatenate([self.region_unit[alone], self.union_unit])
+        return self._entries(units, np.concatenate([self.region_places[alone], self.union_places]))
+
+    def _entries(self, units: Array, places: Array) -> Entries:
+        """The entries of packed sets that lie in units."""
+        held, counts = [], []
+        for first, last in places.tolist():
+            score, count = unpack_set(self.data[first:last])
+            held.append(score.astype(np.float32) if self.data[first] == NARROW else score)
+            counts.append(count.astype(np.uint32))
+        begin = np.cumsum([0, *map(len, held)])
+        none = np.zeros(0, np.float32), np.zeros(0, np.uint32)
+        return Entries(begin, units, np.concatenate(held or [none[0]]), np.concatenate(counts or [none[1]]))
+
+    @property
     def overlap(self) -> Floats:
         """What each entry adds to the overlap of its region."""
         return np.asarray(self.entries.count / self.region_size[self.entries.region])
@@ -105,9 +132,9 @@ class Pixels:
     @cached_property
     def saturated(self) -> Floats:
         """What each entry adds to the saturated overlap of its region."""
-        count, region = self.entries.count, self.entries.region
+        count, region = self.entries.count.astype(np.int64), self.entries.region
         total = np.cumsum(count)
-        last = np.searchsorted(region, np.arange(len(self.region_unit)), side="right") - 1
+        last = self.entries.begin[1:] - 1
         reached = total[last][region] - total + count  # pixels of the region at or above the score
         above = reached - count
         area = np.maximum(self.saturation, 1)[region]
@@ -156,6 +183,21 @@ def _header(data: Array, first: int, last: int) -> tuple[dict[str, Any], int]:
     if len(header["sets"]) != 1 + len(header["saturation"]) + bool(header["union"]):
         raise ValueError
     return header, at
+
+
+def _places(pairs: Sequence[tuple[int, int]]) -> Array:
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _scores_in(data: Array, first: int) -> int:
+    """The number of scores in a packed set, which stands behind its first byte."""
+    value, shift = 0, 0
+    for byte in data[first + 1 : first + 11].tolist():
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    return value
 
 
 def unpack_set(packed: Array) -> tuple[Floats, Array]:
@@ -209,32 +251,46 @@ class Grid(Frozen):
 
 def distinct_scores(pixels: Pixels, units: Array) -> Floats:
     """The distinct scores of defective pixels of some units, rising."""
-
-    def make() -> Floats:
-        wanted = np.zeros(len(pixels.there), dtype=bool)
-        wanted[units] = True
-        return np.unique(pixels.union.score[wanted[pixels.union.unit]])
-
-    return pixels.once(("distinct", units.tobytes()), make)
+    ones = np.ones(len(units))
+    return pixels.once(("distinct", units.tobytes()), lambda: _sums(pixels, units, ones, False)[0])
 
 
-def _by_score(pixels: Pixels, units: Array, places: Floats, saturated: bool) -> tuple[tuple[Array, ...], ...]:
-    """For overlap and for defective pixels: the place of each entry's unit and of its score, and what it adds.
+def _sums(pixels: Pixels, units: Array, weights: Floats, saturated: bool) -> tuple[Floats, Floats, Floats]:
+    """The distinct scores of defective pixels, rising; what they add to the summed overlap, and how many pixels."""
+    weight, wanted = np.zeros(len(pixels.there)), np.zeros(len(pixels.there), dtype=bool)
+    weight[units], wanted[units] = weights, True
+    regions, unions = wanted[pixels.region_unit], wanted[pixels.union_unit]
+    own, other = pixels.region_unit[regions], pixels.union_unit[unions]
+    saturation = np.maximum(pixels.saturation[regions], 1) if saturated else np.zeros(len(own), np.int64)
+    try:
+        return _native.sum_scores(
+            np.asarray(pixels.data),
+            np.concatenate([pixels.region_places[regions], pixels.union_places[unions]]),
+            np.concatenate([weight[own], np.zeros(len(other))]),
+            np.concatenate([np.where(pixels.has_union[own], 0.0, weight[own]), weight[other]]),
+            np.concatenate([saturation, np.zeros(len(other), np.int64)]),
+        )
+    except ValueError:
+        raise _damaged() from None
 
-    `places` are rising scores; an entry belongs to the highest that is not above it.
+
+def _by_unit(pixels: Pixels, units: Array, places: Floats, saturated: bool) -> tuple[Floats, Floats]:
+    """For each unit: what its scores add to the summed overlap, and its defective pixels, by place.
+
+    `places` are rising scores; a score belongs to the highest that is not above it.
     """
-    unit_place = np.full(len(pixels.there), -1, dtype=np.int64)
-    unit_place[units] = np.arange(len(units))
-    columns: list[tuple[Array, ...]] = []
-    entries = pixels.entries
-    overlap = pixels.saturated if saturated else pixels.overlap
-    for part, value in ((entries, overlap), (pixels.union, pixels.union.count)):
-        if part is not entries or not columns:
-            mine = np.flatnonzero(unit_place[part.unit] >= 0)
-            column = np.maximum(np.searchsorted(places, part.score[mine], side="right") - 1, 0)
-            unit = unit_place[part.unit[mine]]
-        columns.append((unit, column, np.asarray(value[mine], dtype=np.float64)))
-    return tuple(columns)
+    overlap, positive = np.zeros((2, len(units), len(places)))
+    row = np.full(len(pixels.there), -1, dtype=np.int64)
+    row[units] = np.arange(len(units))
+    value = pixels.saturated if saturated else pixels.overlap
+    for entries, sums, values in ((pixels.entries, overlap, value), (pixels.union, positive, pixels.union.count)):
+        for k, unit in enumerate(entries.owner.tolist()):
+            if row[unit] < 0:
+                continue
+            part = slice(entries.begin[k], entries.begin[k + 1])
+            column = np.searchsorted(places, entries.held[part].astype(np.float64), side="right") - 1
+            np.add.at(sums[row[unit]], np.maximum(column, 0), values[part])
+    return overlap, positive
 
 
 def whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: Floats, saturated: bool) -> Curve:
@@ -246,12 +302,9 @@ def whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: F
 
 
 def _whole_curve(pixels: Pixels, units: Array, weights: Floats, normal_weights: Floats, saturated: bool) -> Curve:
-    score = distinct_scores(pixels, units)
+    score, overlap, positive = _sums(pixels, units, weights, saturated)
+    score = pixels.once(("distinct", units.tobytes()), lambda: score)
     counts = count_sets(pixels.data, pixels.places[units], score, normal_weights)
-    overlap, positive = (
-        np.bincount(column, weights=value * weights[unit], minlength=len(score))
-        for unit, column, value in _by_score(pixels, units, score, saturated)
-    )
     regions = np.bincount(pixels.region_unit, minlength=len(pixels.there))[units]
 
     def row(values: Any) -> Floats:
@@ -302,13 +355,10 @@ def _make_grid(pixels: Pixels, units: Array, saturated: bool) -> Grid:
     at, above = counts[:, 0, ::-1], counts[:, 1, ::-1]
     if bins:
         above = np.concatenate([np.zeros((len(units), 1)), at[:, :-1]], axis=1)
-    overlap, positive = (
-        np.bincount(unit * len(score) + column, weights=value, minlength=len(units) * len(score)).astype(np.float64)
-        for unit, column, value in _by_score(pixels, units, score, saturated)
-    )
+    overlap, positive = _by_unit(pixels, units, score, saturated)
 
-    def falling(flat: Floats) -> Floats:
-        return np.ascontiguousarray(flat.reshape(len(units), len(score))[:, ::-1])
+    def falling(rows: Floats) -> Floats:
+        return np.ascontiguousarray(rows[:, ::-1])
 
     regions = np.bincount(pixels.region_unit, minlength=len(pixels.there))[units].astype(np.float64)
     return Grid(

@@ -1,8 +1,9 @@
 """What states keep of anomaly maps: packed scores of each image, and the scores of images.
 
-The scores of an image are sorted, counted and packed (about a byte per pixel): its normal pixels in one set, each
-region of its mask in another. Any counts can be taken from them later, whatever other images bring: parts merge to the
-bit, and no score is put into a bin. Above `SPOOL` bytes they lie in a temporary file, not in memory.
+The scores of an image are packed (about a byte per pixel): its normal pixels in one set, grouped but not sorted where
+they are of single precision, and each region of its mask in another, sorted and counted. Any counts can be taken from
+them later, whatever other images bring: parts merge to the bit, and no score is put into a bin. Above `SPOOL` bytes
+they lie in a temporary file, not in memory.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ def pack_image(picture: Picture, need: Regions, pairs: AnomalyPairs, pair: int) 
         skip = NO_SKIP if picture.mask is None else picture.mask.ravel()
         if picture.ignored is not None:
             skip = skip | picture.ignored.ravel()
-    sets = [_native.pack_scores(scores, np.ascontiguousarray(skip))]
+    sets = [_native.pack_scores(scores, np.ascontiguousarray(skip), False)]
     sizes, saturations = [], []
     for part in parts:
         sets.append(_native.pack_scores(np.ascontiguousarray(scores[part.pixels]), NO_SKIP))

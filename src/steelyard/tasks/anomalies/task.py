@@ -39,4 +39,5 @@ TASK = Task(
     options=OPTIONS,
     views="steelyard.tasks.anomalies.views",
     checks="steelyard.tasks.anomalies.checks",
+    worst=False,
 )
