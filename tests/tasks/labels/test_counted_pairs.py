@@ -90,7 +90,7 @@ def test_thresholds_and_owners_are_checked() -> None:
         (one, NONE, NONE, counts[:, :3].copy()),
         (one, NONE, NONE, counts[:0]),
     ):
-        with pytest.raises(ValueError, match="score|owner|row"):
+        with pytest.raises(ValueError, match=r"score|owner|row"):
             _native.count_at(rising, score, first, second, table)
 
 

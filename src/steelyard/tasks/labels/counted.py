@@ -1,9 +1,8 @@
 """All pairs of images where they are too many to list: impostors are counted at the scores of genuine pairs.
 
-A figure that is read at genuine scores needs no more of the impostors than how many lie at each of them and between two.
-Leaving out a person takes away the genuine and the impostor pairs of that person, so the jackknife needs such counts by
-person. Scores are computed tile by tile and counted at once; a table of counts of some people at a time is all that is
-kept.
+A figure that is read at genuine scores needs only the number of impostors at each of them and between two. Leaving out
+a person takes away the genuine and the impostor pairs of that person, so the jackknife needs such counts by person.
+Scores are computed tile by tile and counted at once, and a table holds the counts of some people at a time.
 """
 
 from __future__ import annotations
