@@ -40,7 +40,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "ranked_each",
         "ranked_left_out",
     ),
-    "labels.rates": ("rates", "rates_each"),
+    "labels.rates": ("count_at", "rates", "rates_each", "rates_read_at_hits"),
     "ellipses.kernels": (
         "ellipse_match", "ellipse_match_by_score", "ellipse_matrix", "ellipse_overlap", "ellipse_pairwise",
     ),

@@ -103,6 +103,9 @@ def fuzz_rates(rng: random.Random) -> None:
     if not np.array_equal(alone, together, equal_nan=True):
         raise AssertionError("the number of threads changed a figure")
     draw.call(_native.rates_each, draw.offsets(units, n), *events)
+    draw.call(_native.rates_read_at_hits, *events[-2:])
+    thresholds, counts = np.unique(events[3]), np.zeros((units, 2 * len(np.unique(events[3])) + 1), np.int64)
+    draw.call(_native.count_at, thresholds, events[3], owner.astype(np.int32), second.astype(np.int32), counts)
 
 
 def ellipses(draw: Draw, n: int) -> np.ndarray:

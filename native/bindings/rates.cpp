@@ -1,7 +1,8 @@
-// Rates of ranked events of two kinds.
+// Rates of ranked events of two kinds, and counts of scores at thresholds.
 #include "rates/rates.hpp"
 
 #include "arrays.hpp"
+#include "rates/count_at.hpp"
 
 namespace steelyard::rates_binding {
 namespace {
@@ -48,9 +49,31 @@ Out<double> each_unit(In1<std::int64_t> starts, In1<std::uint8_t> kind, In1<std:
   return result;
 }
 
+using Table = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void add_counts(In1<double> thresholds, In1<double> score, In1<std::int32_t> first, In1<std::int32_t> second,
+                Table counts) {
+  const OwnedScores scores{view(score), view(first), view(second)};
+  require(counts.shape(1) == 2 * thresholds.shape(0) + 1, "a row of counts has two places per threshold and one more");
+  check_owned_scores(view(thresholds), scores, counts.shape(0));
+  nb::gil_scoped_release release;
+  count_at(view(thresholds), scores, counts.data());
+}
+
+bool read_at_hits(int code, In1<double> parameters) {
+  const RateFigure figure = check_rate_figure(code);
+  check_parameters(parameters);
+  return is_read_at_hits(figure, view(parameters));
+}
+
 }  // namespace
 
 void bind(nb::module_& m) {
+  m.def("count_at", &add_counts, nb::arg("thresholds").noconvert(), nb::arg("score").noconvert(),
+        nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("counts").noconvert(),
+        "Add scores between rising thresholds, and at them, to rows of counts: those of their one or two owners.");
+  m.def("rates_read_at_hits", &read_at_hits, nb::arg("figure"), nb::arg("parameters").noconvert(),
+        "Whether a figure needs no other scores than those of hits, beside how many others lie between them.");
   m.def("rates", &under_weights, nb::arg("weights").noconvert(), nb::arg("owner").noconvert(),
         nb::arg("second").noconvert(), nb::arg("kind").noconvert(), nb::arg("last").noconvert(),
         nb::arg("value").noconvert(), nb::arg("score").noconvert(), nb::arg("figure"),

@@ -702,6 +702,16 @@ def ranking_err(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], s
 def ranking_bpref(rank: NDArray[numpy.int64], relevance: NDArray[numpy.float64], starts: NDArray[numpy.int64], level: float) -> NDArray[numpy.float64]:
     """Binary preference."""
 
+def count_at(thresholds: NDArray[numpy.float64], score: NDArray[numpy.float64], first: NDArray[numpy.int32], second: NDArray[numpy.int32], counts: NDArray[numpy.int64]) -> None:
+    """
+    Add scores between rising thresholds, and at them, to rows of counts: those of their one or two owners.
+    """
+
+def rates_read_at_hits(figure: int, parameters: NDArray[numpy.float64]) -> bool:
+    """
+    Whether a figure needs no other scores than those of hits, beside how many others lie between them.
+    """
+
 def rates(weights: NDArray[numpy.float64], owner: NDArray[numpy.int64], second: NDArray[numpy.int64], kind: NDArray[numpy.uint8], last: NDArray[numpy.uint8], value: NDArray[numpy.float64], score: NDArray[numpy.float64], figure: int, parameters: NDArray[numpy.float64], threads: int = 0) -> NDArray[numpy.float64]:
     """
     One figure of ranked events for each row of weights; an event with two owners weighs their product.

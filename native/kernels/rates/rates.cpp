@@ -75,25 +75,6 @@ void collect(const RatedEvents& in, const double* row, std::size_t first, std::s
 // scores that has hits are enough, and others are only added up, for several rows of weights at a time.
 constexpr std::size_t kLanes = 4;
 
-bool is_read_at_hits(RateFigure figure, View<double> parameters) {
-  const int first = static_cast<int>(parameters[0]), second = static_cast<int>(parameters[1]);
-  switch (figure) {
-    case RateFigure::tar: return second == 0 || second == 3;
-    case RateFigure::eer: return first == 0;
-    case RateFigure::fpr_at_tpr: return second != 2;
-    case RateFigure::min_dcf:
-    case RateFigure::best_accuracy:
-    case RateFigure::aupr:
-    case RateFigure::auc:
-    case RateFigure::ap:
-    case RateFigure::best_f1:
-    case RateFigure::best_threshold:
-    case RateFigure::misses:
-    case RateFigure::hits: return true;
-    default: return false;
-  }
-}
-
 // Runs of equal scores that have hits, and the owners as places in a table of weights. Place `units` is of weight 1:
 // the second owner of an event with one owner.
 struct HitRuns {
@@ -382,6 +363,25 @@ double read_figure(const RatedEvents& in, RateFigure figure, View<double> parame
 
 }  // namespace
 
+bool is_read_at_hits(RateFigure figure, View<double> parameters) {
+  const int first = static_cast<int>(parameters[0]), second = static_cast<int>(parameters[1]);
+  switch (figure) {
+    case RateFigure::tar: return second == 0 || second == 3;
+    case RateFigure::eer: return first == 0;
+    case RateFigure::fpr_at_tpr: return second != 2;
+    case RateFigure::min_dcf:
+    case RateFigure::best_accuracy:
+    case RateFigure::aupr:
+    case RateFigure::auc:
+    case RateFigure::ap:
+    case RateFigure::best_f1:
+    case RateFigure::best_threshold:
+    case RateFigure::misses:
+    case RateFigure::hits: return true;
+    default: return false;
+  }
+}
+
 RateFigure check_rate_figure(int figure) {
   require(figure >= 0 && figure <= static_cast<int>(RateFigure::right), "there is no such figure");
   return static_cast<RateFigure>(figure);
@@ -406,9 +406,14 @@ void rates(const RatedEvents& events, Matrix<double> weights, RateFigure figure,
            double* out) {
   const std::size_t n = events.kind.size();
   const std::size_t workers = weights.rows * n < 20000 ? 1 : thread_count(threads);
-  if (is_read_at_hits(figure, parameters) && events.owner.empty() && events.value.empty()) {
+  if (is_read_at_hits(figure, parameters) && events.owner.empty()) {  // the same for all rows of weights
     RatePoints points;
-    collect_counts_at_hits(events, points);
+    if (events.value.empty()) {
+      collect_counts_at_hits(events, points);
+    } else {
+      points.reserve(n + 1);
+      collect(events, nullptr, 0, n, points);
+    }
     std::fill(out, out + weights.rows, read_figure(events, figure, parameters, points));
     return;
   }

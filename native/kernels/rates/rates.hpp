@@ -46,6 +46,8 @@ struct RatedEvents {
 };
 
 RateFigure check_rate_figure(int figure);
+// Whether a figure needs no point between hits: the number of other events between them is enough.
+bool is_read_at_hits(RateFigure figure, View<double> parameters);
 void check_rated_events(const RatedEvents& events, std::size_t units);
 
 // One value per row of weights.

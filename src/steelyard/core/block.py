@@ -25,6 +25,11 @@ class Block(ABC):
 
     kind: ClassVar[str]
 
+    @property
+    def resampled(self) -> bool:
+        """Whether it is read under draws; of what is not, the jackknife gives the interval."""
+        return True
+
     @abstractmethod
     def take(self, index: Array, units: int) -> Self:
         """The part of the given units, in the given order; `units` is how many there are now."""

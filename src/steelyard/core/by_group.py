@@ -94,8 +94,15 @@ class AnsweredBlock(Frozen, Block):
         """Whether it was read for each unit alone."""
         return any(role is Role.UNITS for _, role in self.answers)
 
+    @property
+    def resampled(self) -> bool:
+        return any(role is Role.DRAWS for _, role in self.answers)
+
     def read(self, reading: BlockReader, weights: Weights, metadata: Metadata) -> Any:
-        return self.answers[reading, Role.POINT if weights.role is Role.COUNT else weights.role]
+        role = Role.POINT if weights.role is Role.COUNT else weights.role
+        if role is Role.DRAWS and not self.resampled:
+            raise Unsupported("of so many pairs there are no draws", remedy="Give fewer, or a list of some of them.")
+        return self.answers[reading, role]
 
     def take(self, index: Array, units: int) -> AnsweredBlock:
         """Not here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, Self
 
@@ -81,6 +82,10 @@ class Countable:
         """The ids of the units in any order; None where units have no ids."""
         units: Array = self.units  # type: ignore[attr-defined]
         return units
+
+    def answered(self, requirements: Sequence[Any]) -> Mapping[Any, Any] | None:
+        """Blocks by statistic where rows are too many to be kept: what is read from them; else None."""
+        return None
 
     def per_unit(self) -> Self:
         """The pairs with a row for each unit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from steelyard.core.units import Array
 from steelyard.core.weights import Weights
 
 SECOND = "second"  # the column of the other unit that owns a row
+MOST_DRAWN = 20_000_000  # rows with two owners for which draws are made; of more the jackknife is enough
 
 
 class Grouped(Frozen):
@@ -261,6 +262,10 @@ class RankingBlock(Frozen, Block):
         """Whether each event belongs to two units."""
         return SECOND in self.events.columns
 
+    @property
+    def resampled(self) -> bool:
+        return not self.two_owners or len(self.events) <= MOST_DRAWN
+
     def join_units(self, place: Array) -> RankingBlock:
         """The same events, with the units at these places: parts of a state may share units of rows with two owners."""
         events = self.events.select_units(place.astype(np.int32))
@@ -299,6 +304,45 @@ class RankingBlock(Frozen, Block):
             return Grouped(arrays[f"{name}.begin"], arrays[f"{name}.unit"], columns)
 
         return cls(str(facts["axis"]), table("event"), table("positive"))
+
+
+class LateRanking(RankingBlock):
+    """One ranking whose events are sorted when they are first asked for.
+
+    `make` gives the ranking, and `count` the events that are enough where every unit weighs 1 and the figure is read at
+    positives alone: positives, and the number of others between them as their weight.
+    """
+
+    def __init__(self, make: Callable[[], RankingBlock], count: Callable[[], RankingBlock], two_owners: bool) -> None:
+        self.__dict__.update(axis="", make=make, count=count, owners=1 + two_owners)
+
+    @cached_property
+    def events(self) -> Grouped:  # type: ignore[override]
+        """All events, sorted."""
+        ranking: RankingBlock = self.__dict__["make"]()
+        return ranking.events
+
+    @cached_property
+    def positives(self) -> Grouped:  # type: ignore[override]
+        """None: events say which are positive."""
+        return Grouped(np.zeros(2, np.int64), np.zeros(0, np.int32), {})
+
+    @property
+    def groups(self) -> int:
+        return 1
+
+    @property
+    def two_owners(self) -> bool:
+        return bool(self.__dict__["owners"] == 2)
+
+    @cached_property
+    def at_positives(self) -> RankingBlock:
+        """The events at the scores of positives, with their weights."""
+        counted: RankingBlock = self.__dict__["count"]()
+        return counted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (RankingBlock, (self.axis, self.events, self.positives))
 
 
 class BlockReader(Frozen, ABC):

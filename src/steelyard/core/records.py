@@ -256,10 +256,13 @@ def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
         low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
         if high - low < max(1 << 16, 4 * sum(map(len, filled))):
             seen = np.zeros(high - low + 1, dtype=bool)
-            for column in filled:
-                seen[column - low] = True
-            rank = np.cumsum(seen) - 1
-            return np.flatnonzero(seen) + low, [rank[np.asarray(c, dtype=np.int64) - low] for c in columns]
+            places = [np.asarray(column, dtype=np.int64) - low for column in columns]
+            for place in places:
+                seen[place] = True
+            if not seen.all():
+                rank = np.cumsum(seen) - 1
+                places = [rank[place] for place in places]
+            return np.flatnonzero(seen) + low, places
     distinct, inverse = np.unique(np.concatenate(columns), return_inverse=True)
     return distinct, np.split(inverse.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
 

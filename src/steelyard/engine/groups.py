@@ -83,7 +83,7 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
         raise MissingColumn(
             f"column '{name}' is missing, which `{option}` names", where=truth.source, remedy=nearest(name, columns)
         )
-    rows, owner = _rows(task, pairs, name)
+    rows, owner = _rows(task, pairs, name, option == "strata")
     texts = _texts(rows)
     empty = [i for i, text in enumerate(texts) if not text]
     units = list(dict.fromkeys(str(pairs.units[owner[i]]) for i in empty))
@@ -119,9 +119,9 @@ def _check_filled(task: Task, column: str, option: str, source: str, empty: Sequ
         )
 
 
-def _rows(task: Task, pairs: Any, name: str) -> tuple[Array, Array]:
+def _rows(task: Task, pairs: Any, name: str, strata: bool = False) -> tuple[Array, Array]:
     """A column's values and the unit of each; of units that lost all rows to the policy too, from the truth."""
-    values, owner = pairs.slice_values(name)
+    values, owner = (getattr(pairs, "stratum_values", pairs.slice_values) if strata else pairs.slice_values)(name)
     owner = np.asarray(owner, dtype=np.int64)
     seen = np.zeros(len(pairs.units), dtype=bool)
     seen[owner] = True

@@ -9,10 +9,11 @@ import numpy as np
 
 from steelyard.core.block import CellsBlock
 from steelyard.core.metric import Metric
-from steelyard.core.pairs import Countable
+from steelyard.core.pairs import Countable, metadata_of
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State, Totals
 from steelyard.core.statistic import RankingReader, SharedCache, Statistic
+from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 
 MOST_CELLS = 1 << 23  # numbers that the cells of some units may give at a time
@@ -31,6 +32,11 @@ def reads_curve(metric: Metric) -> bool:
 
 def measure_state(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | None = None) -> State:
     """The state that these metrics need."""
+    if isinstance(pairs, Countable):
+        declared = list(dict.fromkeys(wanted for metric in metrics for wanted in metric.requirements()))
+        blocks = pairs.answered(declared)
+        if blocks is not None:
+            return State(Units(pairs.units), metadata_of(pairs), blocks)
     return State.of(pairs, needs_of(metrics), cache)
 
 

@@ -109,7 +109,10 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
 
 
 def _column_notes(request: Request, pairs: Any) -> tuple[str, ...]:
-    """How pairs name the groups that a request asks for, where the truth has no such column."""
+    """How pairs name the groups that a request asks for, where the truth has no such column; what intervals mean."""
+    if hasattr(pairs, "interval_notes"):
+        notes: tuple[str, ...] = () if request.confidence is None else pairs.interval_notes(request.cluster)
+        return notes
     if not hasattr(pairs, "column_note"):
         return ()
     names = (request.cluster, request.strata, *(name for names in request.by for name in names))

@@ -157,6 +157,11 @@ def _intervals(
             )
             intervals.append((estimate, None))
             continue
+        if not all(state.blocks[statistic].resampled for statistic in needs_of([metric])):
+            assert leave_one_out is not None
+            left = left_rows(state.units, leave_one_out.of(metric))
+            intervals.append((by_jackknife(value, left, metric.range, request.confidence), None))
+            continue
         draws = drawn.of(metric)
         left = None if leave_one_out is None else leave_one_out.of(metric)
         parts = parts_of(metric, point, drawn, leave_one_out, sample)

@@ -42,7 +42,12 @@ def test_examples() -> None:
         "fold_accuracy", "oscr", "id_accuracy", "aurc", "e_aurc", "augrc",
     )  # fmt: skip
     wrapped = {name: [f"{name}(f1)"] for name in ("macro", "micro", "weighted", "per_class")}
-    others = {"ovo": ["ovo(roc_auc)"], "aupr": ["aupr(positive=yes)"], "fpr_at_tpr": ["fpr_at_tpr@95(positive=yes)"]}
+    others = {
+        "ovo": ["ovo(roc_auc)"],
+        "sources": ["sources(roc_auc)"],
+        "aupr": ["aupr(positive=yes)"],
+        "fpr_at_tpr": ["fpr_at_tpr@95(positive=yes)"],
+    }
     for spec in (
         "topk@5",
         "tpr_at_fpr@0.01",

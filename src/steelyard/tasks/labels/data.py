@@ -13,14 +13,16 @@ Conventions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy, codes, join_rows
+from steelyard.core import ranking
 from steelyard.core.counts import count_text
 from steelyard.core.distinct import DISTINCT_FROM, DistinctUnits
 from steelyard.core.errors import (
@@ -41,6 +43,7 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Countable, Coverage, no_slice_column
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
+from steelyard.core.units import Units
 from steelyard.io.dialect import note
 from steelyard.tasks.labels.preparation import (
     IMAGES,
@@ -56,9 +59,10 @@ from steelyard.tasks.labels.preparation import (
     with_stated_pairs,
 )
 from steelyard.tasks.labels.statistics import Confusion
-from steelyard.tasks.labels.vectors import AllPairs
+from steelyard.tasks.labels.vectors import AllPairs, ManyPairs
 
 SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up to 1
+SOURCES = ("source", "source_group")  # columns of the sets of rows out of distribution, and of groups of sets
 MOST_IN_A_TABLE = 4096  # classes x classes that are counted in one table
 
 
@@ -423,29 +427,78 @@ class LabelPairs(Frozen, Countable):
         """The second unit of each pair, where pairs have two."""
         return None if self.people is None else self.owners[2][self.rows]
 
-    @cached_property
-    def _by_source(self) -> tuple[Array, Array] | None:
-        """Pairs and sources of what is out of distribution; one in distribution stands there for every source.
+    def _sources(self, name: str) -> tuple[Array, Array] | None:
+        """Distinct values of a column in rows out of distribution, and the place of each row; -1 for others.
 
-        None where no rows are declared out of distribution, or none has a source.
+        None where the column is not there, or no rows are declared out of distribution.
         """
-        values = self.truth.find("source")
+        values = self.truth.find(name) if name in SOURCES else None
         if values is None or self.declared != (KNOWN, UNKNOWN) or not isinstance(self.truth, DeclaredRecords):
             return None
-        source, unknown = label_texts(values[self.rows]), self.coded_labels.truth == 1
-        names, code = np.unique(source[unknown], return_inverse=True)
-        times = np.where(unknown, 1, len(names))
+        unknown = self.coded_labels.truth == 1
+        names, code = np.unique(label_texts(values[self.rows[unknown]]), return_inverse=True)
+        place = np.full(len(unknown), -1, dtype=np.int64)
+        place[unknown] = code
+        return names, place
+
+    @cached_property
+    def sources(self) -> tuple[tuple[str, ...], Array] | None:
+        """Names of the sources of rows out of distribution, behind "" for rows in it, and the place of each row."""
+        found = self._sources("source")
+        if found is None:
+            return None
+        return ("", *(str(name) or "(none)" for name in found[0].tolist())), found[1] + 1
+
+    def _by_source(self, name: str) -> tuple[Array, Array] | None:
+        """Pairs and their values of a column of sources; a pair in distribution stands there for every value."""
+        found = self._sources(name)
+        if found is None:
+            return None
+        names, own = found
+        times = np.where(own >= 0, 1, len(names))
         pair = np.repeat(np.arange(len(times)), times)
         place = np.arange(len(pair)) - np.repeat(np.cumsum(times) - times, times)
-        own = np.zeros(len(times), dtype=np.int64)
-        own[unknown] = code
-        return pair, names[np.where(unknown[pair], own[pair], place)]
+        return pair, names[np.where(own[pair] >= 0, own[pair], place)]
+
+    def stratum_values(self, name: str) -> tuple[Array, Array]:
+        """A column of strata, one value per pair; all rows in distribution are one stratum beside the sources."""
+        found = self._sources(name)
+        if found is None:
+            return self.slice_values(name)
+        names, own = found
+        return np.append(names, f"({KNOWN})").astype(object)[own], self.owned_pairs[1]
+
+    def interval_notes(self, cluster: str | None) -> tuple[str, ...]:
+        """What a reader of intervals must know about what is resampled."""
+        notes = [self._episode_note(cluster)]
+        if self.people is not None and self.coverage.matched > ranking.MOST_DRAWN:
+            many = count_text(self.coverage.matched, "pair", "are")
+            notes.append(f"{many} too many for draws: intervals are those of the jackknife over people.")
+        return tuple(filter(None, notes))
+
+    def _episode_note(self, cluster: str | None) -> str:
+        """Which question intervals answer where rows are query images of few-shot episodes; else nothing."""
+        held = [name for name in ("class", "image") if self.truth.find(name) is not None]
+        if self.truth.find("episode") is None or not held:
+            return ""
+        if cluster == "episode":
+            these = "these classes" if "class" in held else "these images"
+            return f"Intervals are about new episodes of {these}. For new classes resample the column 'class'."
+        if cluster in held:
+            kind = "classes" if cluster == "class" else "images"
+            return f"Intervals are about new {kind}, not about new episodes of these {kind}."
+        if cluster is None and not self.grouped:
+            return (
+                "Rows of an episode are resampled one by one, so intervals are too narrow: resample episodes "
+                "(cluster=episode) for new episodes of these classes, or classes (cluster=class) for new classes."
+            )
+        return ""
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
-        """A column of the truth, or else of the predictions, one value per pair; of `source` see `_by_source`."""
-        if name == "source" and self._by_source is not None:
-            pair, source = self._by_source
-            return source, self.owned_pairs[1][pair]
+        """A column of the truth, or else of the predictions, one value per pair; of sources see `_by_source`."""
+        by_source = self._by_source(name)
+        if by_source is not None:
+            return by_source[1], self.owned_pairs[1][by_source[0]]
         for records, rows in ((self.truth, self.rows), (self.prediction, self.prediction_rows)):
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
@@ -454,10 +507,11 @@ class LabelPairs(Frozen, Countable):
 
     def select(self, keep: Array) -> LabelPairs:
         """The pairs that a mask keeps, or those of the sources that it keeps. All units and all classes stay."""
-        if len(keep) != len(self) and self._by_source is not None:
-            chosen = np.zeros(len(self), dtype=bool)
-            chosen[self._by_source[0][keep]] = True
-            keep = chosen
+        for by_source in map(self._by_source, SOURCES) if len(keep) != len(self) else ():
+            if by_source is not None and len(by_source[0]) == len(keep):
+                chosen = np.zeros(len(self), dtype=bool)
+                chosen[by_source[0][keep]] = True
+                return self.select(chosen)
         part = replace(
             self, truth_row=self.rows[keep], prediction_row=self.prediction_rows[keep], declared=self.classes
         )
@@ -533,7 +587,10 @@ class LabelPairs(Frozen, Countable):
         if self.declared == (KNOWN, UNKNOWN) and "known" in self.truth:
             holds.add("unknowns")
         flags = {"several labels": self.several} | ({} if self.people is None else {"people": True})
-        return Metadata({"class": Axis(classes, whole=True)}, flags, frozenset(holds))
+        axes = {"class": Axis(classes, whole=True)}
+        if self.sources is not None:
+            axes["source"] = Axis(self.sources[0])
+        return Metadata(axes, flags, frozenset(holds))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -604,6 +661,8 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         return _counted_pairs(truth, prediction, policy)
     if isinstance(truth, AllPairs):
         return _every_pair(truth, prediction, policy)
+    if isinstance(truth, ManyPairs):
+        return _many_pairs(truth, prediction, policy)
     people = people_columns(options) or known_people(truth)
     if people is not None:
         truth, prediction = prepare_people(truth, prediction, people)
@@ -639,6 +698,31 @@ def _every_pair(truth: AllPairs, prediction: Records, policy: Policy) -> LabelPa
     pairs = replace(_by_position(truth, prediction, policy), people=("person", "person"), declared=("0", "1"))
     pairs.__dict__["owners"] = truth.people, *truth.owners
     pairs.__dict__["coded_labels"] = Coded(("0", "1"), truth["label"], None)
+    return pairs
+
+
+class UnlistedPairs(LabelPairs):
+    """All pairs of images where they are too many to list."""
+
+    def answered(self, requirements: Sequence[Any]) -> Mapping[Any, Any]:
+        from steelyard.tasks.labels.counted import PairCounts, answered_blocks  # few have so many pairs
+
+        truth, scorer = self.truth, getattr(self.prediction, "scorer", None)
+        assert isinstance(truth, ManyPairs)
+        assert scorer is not None
+        if "_counts" not in self.__dict__:
+            self.__dict__["_counts"] = PairCounts(scorer, truth.person, Units(self.units))
+        return answered_blocks(self.__dict__["_counts"], requirements, self.metadata)
+
+
+def _many_pairs(truth: ManyPairs, prediction: Records, policy: Policy) -> UnlistedPairs:
+    """All pairs of images, none of which has a row."""
+    check_policy(policy)
+    whole = Coverage(truth.pairs, truth.pairs, truth.pairs, 0, 0, policy.missing)
+    pairs = UnlistedPairs(truth, prediction, None, None, whole, declared=("0", "1"), people=("person", "person"))
+    none = np.zeros(0, dtype=np.int64)
+    pairs.__dict__["owners"] = truth.people, none, none
+    pairs.__dict__["coded_labels"] = Coded(("0", "1"), none, None)
     return pairs
 
 

@@ -11,10 +11,14 @@ from typing import Annotated, Literal
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
+from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
+from steelyard.core.weights import Floats
+from steelyard.tasks.labels.averages import Wrapper
 from steelyard.tasks.labels.counts import holds
+from steelyard.tasks.labels.ranked import AveragePrecision, RankedMetric, RocAuc, TprAtFpr
 from steelyard.tasks.labels.verification import Rate, RateMetric
-from steelyard.tasks.labels.walks import Scores
+from steelyard.tasks.labels.walks import OverSources, Scores
 from steelyard.tasks.shared.rates import Rates
 
 MEANINGS = {
@@ -202,4 +206,66 @@ class KnownAccuracy(KnownRate):
     figure = "right"
 
 
-UNKNOWNS: tuple[type[Metric], ...] = (FprAtTpr, AreaUnderPrecision, CorrectRate, OpenSetArea, KnownAccuracy)
+class SourceMean(Wrapper):
+    r"""Mean over OOD sets: a metric of each OOD set against all rows in distribution, and the plain mean of these.
+
+    $\frac{1}{S} \sum_s m(\mathrm{ID}, \mathrm{OOD}_s)$
+
+    The column `source` of the truth names the sets. Sets without a value are left out. With a column `source_group`
+    (near and far, say) slices by it have the mean over the sets of each group. Draws are taken within the rows in
+    distribution and within each set, so that every draw holds all sets.
+
+    Undefined when no rows out of distribution have a source, or no set has a value.
+
+    Pros:
+    - The number that OpenOOD and papers print; sets of different size count the same.
+
+    Cons:
+    - Its interval is about new rows of these sets, not about new sets.
+    """
+
+    name = "sources"
+    title = "Mean over OOD sets,"
+    reference = "OpenOOD: nearood and farood means"
+
+    def check(self) -> None:
+        if not isinstance(self.of, MEANS):
+            raise InvalidSpec(
+                f"metric '{self.of}' has no mean over OOD sets", remedy="Example: sources(fpr@95(positive=ood))."
+            )
+        self.of.check_settings()
+
+    @property
+    def inner(self) -> RankedMetric:
+        if not isinstance(self.of, MEANS):
+            raise InvalidSpec(f"metric '{self.of}' has no mean over OOD sets", remedy="Example: sources(roc_auc).")
+        return self.of
+
+    @property
+    def curve(self) -> OverSources:
+        """The readings of all sets, and their mean."""
+        curve = self.inner.curve
+        return OverSources(Scores("sources", curve.ranking.label), curve)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self.curve,)
+
+    def value(self, totals: TotalsView) -> Floats:
+        value: Floats = totals[self.curve]
+        return value
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Of ROC AUC."""
+        return (cls(RocAuc()),)
+
+
+MEANS = (FprAtTpr, AreaUnderPrecision, CorrectRate, OpenSetArea, RocAuc, AveragePrecision, TprAtFpr)
+UNKNOWNS: tuple[type[Metric], ...] = (
+    FprAtTpr,
+    AreaUnderPrecision,
+    CorrectRate,
+    OpenSetArea,
+    KnownAccuracy,
+    SourceMean,
+)

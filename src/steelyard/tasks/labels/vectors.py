@@ -8,12 +8,14 @@ equal scores on every machine, whether a pair comes from a list or from a block.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import field
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from steelyard.core import ranking
 from steelyard.core.errors import (
     Conflict,
     DuplicateKey,
@@ -25,7 +27,6 @@ from steelyard.core.errors import (
     MissingKey,
     OutOfRange,
     ShapeMismatch,
-    TooLarge,
     UnknownName,
     nearest,
 )
@@ -33,13 +34,13 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Records, as_object
+from steelyard.io.digest import digest
 from steelyard.maps.arrays import array_names, numpy_file
 
 VECTOR = "vector"
 KEYS = ("image", "template", "media")
 ARRAYS = (VECTOR, *KEYS)
 SIDES = {"image": ("a", "b"), "template": ("template_a", "template_b")}  # columns of a list of pairs
-MOST_PAIRS = 20_000_000
 LARGEST = 1e100
 BITS = 40  # of a score, below the power of two above all scores
 ROOM = 1 << 22  # elements that are multiplied at a time
@@ -55,6 +56,35 @@ class Vectors(Frozen):
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+class ManyPairs(Records):
+    """All pairs of images, too many to list: `person` is the place of each image's person among `people`.
+
+    There are no rows, so columns are empty.
+    """
+
+    people: Array = field(default_factory=lambda: np.zeros(0, dtype=object))
+    person: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.person) * (len(self.person) - 1) // 2
+
+    def digest(self) -> str:
+        """A hash of the people of all images."""
+        return digest(Records(self.source, {"person": self.people[self.person]}))
+
+
+class UnlistedScores(Records):
+    """Scores of all pairs of images, too many to list: `scorer` gives them."""
+
+    scorer: Scorer | None = None
+
+    def digest(self) -> str:
+        """A hash of what scores are made of."""
+        return digest(Records(self.source, {} if self.scorer is None else {"vector": self.scorer.values.ravel()}))
 
 
 class AllPairs(Records):
@@ -184,6 +214,17 @@ class Scorer:
             product[part] = np.einsum("ij,ij->i", self.values[first[part]], self.values[second[part]])
         return self._of_product(product, self.square[first], self.square[second])
 
+    def take(self, order: Array) -> Scorer:
+        """The scorer of the same rows in another order, which gives every pair the same score."""
+        other = copy(self)
+        other.values, other.square = self.values[order], self.square[order]
+        return other
+
+    def tile(self, first: slice, second: slice) -> Array:
+        """The scores of some rows with others."""
+        product = self.values[first] @ self.values[second].T
+        return self._of_product(product, self.square[first, np.newaxis], self.square[second])
+
     def every(self) -> Array:
         """The scores of all pairs of rows: the first with all behind it, then the second, ..."""
         many = len(self.values)
@@ -191,8 +232,7 @@ class Scorer:
         size = max(1, ROOM // max(1, many))
         for start in range(0, many, size):
             stop = min(start + size, many)
-            product = self.values[start:stop] @ self.values[start:].T
-            block = self._of_product(product, self.square[start:stop, np.newaxis], self.square[start:])
+            block = self.tile(slice(start, stop), slice(start, many))
             for row in range(stop - start):
                 line = block[row, row + 1 :]
                 scores[at : at + len(line)] = line
@@ -250,7 +290,7 @@ def _scored(vectors: Vectors, scores: Array) -> Records:
     return Records(vectors.source, {"score": scores}, place=lambda row: f"{vectors.source}, pair {row}")
 
 
-def all_pairs(truth: Records, vectors: Vectors, distance: str) -> tuple[AllPairs, Records]:
+def all_pairs(truth: Records, vectors: Vectors, distance: str) -> tuple[AllPairs | ManyPairs, Records]:
     """All pairs of images, or of templates, each of one person."""
     person = truth.find("person")
     if person is None:
@@ -265,19 +305,17 @@ def all_pairs(truth: Records, vectors: Vectors, distance: str) -> tuple[AllPairs
     rows = _rows_of(truth, vectors)
     many = len(rows)
     count = many * (many - 1) // 2
-    if count > MOST_PAIRS:
-        raise TooLarge(
-            f"{many:,} {vectors.key}s make {count:,} pairs, more than {MOST_PAIRS:,}",
-            where=truth.source,
-            remedy="Give a list of pairs, or fewer images.",
-        )
     if not count:
         raise EmptyInput("one image makes no pair", where=truth.source, remedy="Give at least two.")
     names, code = np.unique(as_object(people), return_inverse=True)
+    chosen = Vectors(vectors.source, vectors.values[rows], vectors.key, as_object([str(r) for r in rows.tolist()]))
+    if count > ranking.MOST_DRAWN:
+        none = np.zeros(0)
+        unlisted = ManyPairs(truth.source, {"label": none.astype(np.int64)}, people=names, person=code)
+        return unlisted, UnlistedScores(vectors.source, {"score": none}, scorer=Scorer(chosen, distance))
     first, second = np.triu_indices(many, 1)
     owners = code[first], code[second]
     label = (owners[0] == owners[1]).astype(np.int64)
-    chosen = Vectors(vectors.source, vectors.values[rows], vectors.key, as_object([str(r) for r in rows.tolist()]))
     scores = Scorer(chosen, distance).every()
     place = _PairPlace(truth.source, many)
     pairs = AllPairs(truth.source, {"label": label}, {}, place, {}, people=names, owners=owners)

@@ -21,7 +21,7 @@ from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.tasks.labels.calibration import Bins
 from steelyard.tasks.labels.counts import class_counts, classes_of, count_needs, holds, positive, several
-from steelyard.tasks.labels.data import LabelPairs
+from steelyard.tasks.labels.data import LabelPairs, UnlistedPairs
 from steelyard.tasks.labels.explain import explain as explain
 from steelyard.tasks.labels.hard import F1, Precision, Recall
 from steelyard.tasks.labels.rate_views import fpr_lines, pair_listing, people_table, rate_figures
@@ -45,6 +45,8 @@ def tables(pairs: LabelPairs, state: State) -> Mapping[str, Callable[[], Table]]
     """The tables that the data allow, by name; each is made when it is asked for."""
     metadata = state.metadata
     makers: dict[str, Callable[[], Table]] = {}
+    if isinstance(pairs, UnlistedPairs):
+        return {}
     if pairs.people is not None:
         return {"people": lambda: people_table(pairs)}
     if holds(metadata, "labels"):
@@ -156,6 +158,8 @@ def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mappi
     """The figures that the data allow."""
     metadata = state.metadata
     makers: dict[str, Callable[[], Figure]] = {}
+    if isinstance(pairs, UnlistedPairs):
+        return makers
     if pairs.people is None and holds(metadata, "labels") and not several(metadata):
         few = metadata.size("class") <= MOST_DRAWN_CLASSES
         makers["confusion"] = lambda: confusion_figure(pairs) if few else confused_figure(pairs)

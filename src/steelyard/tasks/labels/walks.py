@@ -19,11 +19,11 @@ from steelyard.core.errors import Unsupported
 from steelyard.core.histogram import Histogram, bin_of_score
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
-from steelyard.core.ranking import SECOND, Grouped, RankingBlock, first_steps
-from steelyard.core.statistic import Ranking, SharedCache
-from steelyard.core.weights import Floats, Role, Weights
+from steelyard.core.ranking import SECOND, Grouped, LateRanking, RankingBlock, first_steps
+from steelyard.core.statistic import Ranking, RankingReader, SharedCache
+from steelyard.core.weights import Floats, InStrata, Role, Weights, ratio
 from steelyard.tasks.labels.statistics import LabelRows, rows_of
-from steelyard.tasks.shared.rates import FIGURES, RatedEvents, one_ranking
+from steelyard.tasks.shared.rates import FIGURES, count_at_hits, figure_parameters, one_ranking, read_figure
 
 Columns = dict[str, Array]
 
@@ -33,11 +33,12 @@ class Scores(Ranking):
 
     `of=one` ranks by the score of the class `label`, or of the positive one where none is named; `each` has a ranking
     for each class, and `pooled` one of every class's score of every row. `pairs` is `each` with the class of every row.
+    `sources` is `one` with a group for the rows in distribution and one for each source of those out of it.
     """
 
     name = "labels.scores"
 
-    of: Literal["one", "each", "pooled", "pairs"] = "one"
+    of: Literal["one", "each", "pooled", "pairs", "sources"] = "one"
     label: str | int | None = None
 
     def measure(self, pairs: Any, cache: SharedCache) -> RankingBlock:
@@ -45,10 +46,13 @@ class Scores(Ranking):
         rows = rows_of(pairs, cache)
         if self.of == "pooled":
             return _block("", [_pooled_columns(rows)] if rows.ranked_by and rows.classes else [], 1)
-        if self.of == "one":
+        if self.of in ("one", "sources"):
             place = positive_place(pairs) if self.label is None else rows.place(self.label)
-            meant = rows.ranked_by and (self.label is not None or place >= 0)
-            return _block("", [class_ranking(rows, place, cache)] if meant else [], 1)
+            if not rows.ranked_by or (self.label is None and place < 0):
+                return _block("", [], 1)
+            if self.of == "sources":
+                return _by_source(pairs, class_ranking(rows, place, cache))
+            return _late_block(rows, place, cache)
         if not rows.ranked_by or (self.of == "pairs" and rows.several):
             return _block("class", [], rows.classes)
         groups = [class_ranking(rows, place, cache) for place in range(rows.classes)]
@@ -63,6 +67,19 @@ def positive_place(pairs: Any) -> int:
     if named:
         return int(pairs.classes.index(named[0]))
     return len(pairs.classes) - 1 if not pairs.several and 0 < len(pairs.classes) <= 2 else -1
+
+
+def _late_block(rows: LabelRows, place: int, cache: SharedCache) -> RankingBlock:
+    """One ranking, which is not sorted before it must be."""
+
+    def make() -> RankingBlock:
+        return _block("", [class_ranking(rows, place, cache)], 1)
+
+    def count() -> RankingBlock:
+        scores = np.ascontiguousarray(rows.scores(place, rows.ranked_by), dtype=np.float64)
+        return count_at_hits(scores, rows.is_class(place))
+
+    return make() if rows.weight is not None else LateRanking(make, count, rows.second_owner is not None)
 
 
 def class_ranking(rows: LabelRows, place: int, cache: SharedCache) -> Columns:
@@ -107,6 +124,53 @@ def _block(axis: str, groups: Sequence[Columns], count: int) -> RankingBlock:
     columns = {name: column for name, column in joined.items() if name != "unit"}
     nothing = Grouped(np.zeros(count + 1, np.int64), np.zeros(0, np.int32), {})
     return RankingBlock(axis, Grouped(begin.astype(np.int64), joined["unit"], columns), nothing)
+
+
+def _by_source(pairs: Any, ranking: Columns) -> RankingBlock:
+    """A ranking in groups: rows in distribution, and each source of those out of it."""
+    if pairs.sources is None:
+        return _block("", [], 1)
+    names, place = pairs.sources
+    source = place[ranking["row"]]
+    groups = [{name: column[source == k] for name, column in ranking.items()} for k in range(len(names))]
+    return _block("source", groups, len(names))
+
+
+class OverSources(RankingReader):
+    """The mean of what a curve reads from the rows in distribution and those of one source; undefined ones left out.
+
+    Draws are taken within the rows in distribution and within each source: their total weights stay.
+    """
+
+    ranking: Scores
+    curve: GroupCurve
+
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
+        if block.axis != "source":
+            return np.full(weights.rows, np.nan)
+        known = metadata.axes["source"].ids.index("")
+        values = []
+        for k in (k for k in range(block.groups) if k != known):
+            unit = block.events.unit[block.events.begin[k] : block.events.begin[k + 1]]
+            part = block.some([known, k]).pooled
+            values.append(self.curve.read(part, _in_parts(part, unit, weights), metadata))
+        each = np.stack(values, axis=1) if values else np.zeros((weights.rows, 0))
+        defined = ~np.isnan(each)
+        return ratio(np.where(defined, each, 0.0).sum(axis=1), defined.sum(axis=1))
+
+
+def _in_parts(block: RankingBlock, source: Array, weights: Weights) -> Weights:
+    """Draws and the jackknife with the total weights of the units of a source and of the others kept."""
+    stratum = np.zeros(weights.units, dtype=np.int64) if weights.role in (Role.DRAWS, Role.JACKKNIFE) else None
+    if stratum is None:
+        return weights
+    every = np.unique(block.events.unit)
+    stratum[:] = 2  # of units that have no part in it
+    stratum[every] = 0
+    stratum[source] = 1
+    if len(block.events) != len(every):  # a unit may have rows of both
+        return weights
+    return InStrata(weights, np.ones(weights.units), stratum)
 
 
 class Confidence(Ranking):
@@ -320,6 +384,8 @@ class Walk(GroupCurve):
     def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         if block.two_owners:
             return self._shape_values(self._of_two_owners(block, weights))
+        if weights.even and isinstance(block, LateRanking) and self.ties == "step" and not self.loop:
+            block = block.at_positives
         rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
         return self._shape_values(self._walk_rankings(rankings, weights))
 
@@ -330,8 +396,8 @@ class Walk(GroupCurve):
                 "average precision of pairs of people takes equal scores as one step", remedy="Leave ties and kind out."
             )
         figure = FIGURES["tar" if self.reading == "tpr" else self.reading]
-        parameters = np.array([self.limit, 0.0, 0.0, 0.0])
-        values = [RatedEvents(block, k).read(weights, figure, parameters) for k in range(block.groups)]
+        parameters = figure_parameters((self.limit,))
+        values = [read_figure(block, k, weights, figure, parameters) for k in range(block.groups)]
         return np.stack(values, axis=1)
 
     def _shape_values(self, values: Floats) -> Floats:

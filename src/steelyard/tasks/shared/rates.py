@@ -6,7 +6,7 @@ score is at least the threshold. Points are read at every distinct score and abo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,8 @@ from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
-from steelyard.core.ranking import SECOND, Grouped, RankingBlock
+from steelyard.core.ranking import SECOND, Grouped, LateRanking, RankingBlock
+from steelyard.core.records import first_of_runs
 from steelyard.core.statistic import Ranking
 from steelyard.core.weights import Floats, Role, Weights
 
@@ -80,6 +81,59 @@ class RatedEvents:
         return each
 
 
+def figure_parameters(given: Sequence[float]) -> Floats:
+    """The four parameters that the core takes."""
+    parameters = np.zeros(4)
+    parameters[: len(given)] = given
+    return parameters
+
+
+def read_figure(block: RankingBlock, group: int, weights: Weights, figure: int, parameters: Floats) -> Floats:
+    """One value for each row of weights; without sorting where the scores of hits, and counts between, are enough."""
+    if weights.even and isinstance(block, LateRanking) and _native.rates_read_at_hits(figure, parameters):
+        block = block.at_positives
+    return RatedEvents(block, group).read(weights, figure, parameters)
+
+
+def events_at_hits(thresholds: Array, hits: Array, counts: Array) -> RankingBlock:
+    """One ranking of hits at rising thresholds, and of the number of others at and between them as `count_at` counts.
+
+    What lies between two thresholds is one event, with a score beside the lower of them. Events are as many as they
+    weigh.
+    """
+    score, weight = (np.empty((len(thresholds), 3), dtype=kind) for kind in (np.float64, np.int64))
+    score[:, 0] = np.nextafter(thresholds, np.inf)
+    score[:, 1:] = thresholds[:, np.newaxis]
+    weight[:, 0], weight[:, 1], weight[:, 2] = counts[2::2], hits, counts[1::2]
+    positive = np.tile(np.array([0, 1, 0], np.uint8), len(thresholds))
+    lowest = thresholds[0] if len(thresholds) else 0.0
+    every = np.append(weight[::-1].ravel(), counts[0])
+    present = np.flatnonzero(every)
+    columns = {
+        "unit": np.zeros(len(present), np.int32),
+        "score": np.append(score[::-1].ravel(), np.nextafter(lowest, -np.inf))[present],
+        "positive": np.append(positive, np.uint8(0))[present],
+        "weight": every[present].astype(np.float64),
+    }
+    return one_ranking(columns)
+
+
+def count_at_hits(scores: Array, positive: Array) -> RankingBlock:
+    """The ranking of scores at those that are positive; others are counted and not sorted."""
+    is_hit = positive.view(bool)
+    thresholds, hits = distinct_counts(scores[is_hit])
+    counts, none = np.zeros((1, 2 * len(thresholds) + 1), dtype=np.int64), np.zeros(0, np.int32)
+    _native.count_at(thresholds, scores[~is_hit], none, none, counts)
+    return events_at_hits(thresholds, hits, counts[0])
+
+
+def distinct_counts(scores: Array) -> tuple[Array, Array]:
+    """Distinct scores, rising, and how often each occurs."""
+    ordered = np.sort(scores)
+    heads = first_of_runs(ordered)
+    return ordered[heads], np.diff(np.append(heads, len(ordered)))
+
+
 class Rates(GroupCurve):
     """A figure of each ranking: (rows, groups), or (rows,) of one."""
 
@@ -91,9 +145,7 @@ class Rates(GroupCurve):
         return self._shape_values([self._of_group(block, weights, k) for k in range(block.groups)], weights.rows)
 
     def _of_group(self, block: RankingBlock, weights: Weights, group: int) -> Floats:
-        parameters = np.zeros(4)
-        parameters[: len(self.parameters)] = self.parameters
-        return RatedEvents(block, group).read(weights, FIGURES[self.figure], parameters)
+        return read_figure(block, group, weights, FIGURES[self.figure], figure_parameters(self.parameters))
 
     def _shape_values(self, values: list[Floats], rows: int) -> Floats:
         if getattr(self.ranking, "of", "one") in ("one", "pooled"):
