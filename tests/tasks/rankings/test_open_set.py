@@ -175,6 +175,8 @@ def test_bad_probes_are_refused() -> None:
 def test_people_are_clusters() -> None:
     truth, run = watch_list()
     truth["who"] = [name or probe for probe, name in zip(truth["probe"], truth["person"], strict=True)]
-    reports = [sy.evaluate("rankings", truth, run, ["hit@1"], cluster=column) for column in ("person", "who", None)]
-    people, who, single = (report["hit@1"].interval for report in reports)
-    assert people == who != single
+    columns = (None, "person", "who", "query")
+    reports = [sy.evaluate("rankings", truth, run, ["hit@1"], cluster=column) for column in columns]
+    default, people, who, single = (report["hit@1"].interval for report in reports)
+    assert default == people == who != single
+    assert [report.request.cluster for report in reports] == ["person", "person", "who", "query"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -325,7 +326,7 @@ def test_tar_of_the_pairs_that_the_camera_rule_leaves(name: str) -> None:
         assert report[f"tar@{far}"].value == near(expected)
 
 
-def test_people_are_clusters_even_without_a_match() -> None:
+def test_people_are_resampled_unless_queries_are_asked_for() -> None:
     golden = GOLDENS["reid"]["drawn"]
     truth = {name: np.array(golden[column]) for name, column in ARRAYS.items()}
     predictions = {"distance": np.array(golden["distance"])}
@@ -339,10 +340,67 @@ def test_people_are_clusters_even_without_a_match() -> None:
         "person": [ids[0][q] for q, _ in rows],
     }
     run = {"query": judged["query"], "doc": judged["doc"], "score": [-golden["distance"][q][g] for q, g in rows]}
-    for cluster in ("person", None):
-        sides = ((truth, predictions), (judged, run))
-        arrays, lists = (sy.evaluate("rankings", *side, ["minp"], cluster=cluster)["minp"] for side in sides)
+    for clusters in ((None, "person"), ("person", "person"), ("query", None)):
+        sides = zip(((truth, predictions), (judged, run)), clusters, strict=True)
+        arrays, lists = (sy.evaluate("rankings", *side, ["minp"], cluster=cluster)["minp"] for side, cluster in sides)
         assert arrays.value == near(lists.value)
         assert arrays.interval is not None
         assert lists.interval is not None
         assert arrays.interval == tuple(near(end) for end in lists.interval)
+
+
+def crowd(people: int = 30, seed: int = 2) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Two models of people with four queries each, whom one quality moves together."""
+    rng = np.random.default_rng(seed)
+    query, gallery = np.repeat(np.arange(people), 4), np.repeat(np.arange(people), 5)
+    truth = {
+        "query_label": query,
+        "gallery_label": gallery,
+        "query_camera": np.zeros(len(query), int),
+        "gallery_camera": np.ones(len(gallery), int),
+    }
+    hard = np.repeat(rng.normal(0, 0.5, people), 4)[:, None]
+    far = query[:, None] != gallery
+    models = [{"distance": rng.normal(0, 1, far.shape) + far * (gain - hard)} for gain in (1.0, 1.5)]
+    return truth, models
+
+
+def test_every_path_has_people_for_units(tmp_path: Path) -> None:
+    truth, models = crowd()
+    named = sy.evaluate("rankings", truth, models[0], ["map"], cluster="person", save_influences=True)
+    report = sy.evaluate("rankings", truth, models[0], ["map"], save_influences=True)
+    assert report == named
+    report.to_json(tmp_path / "report.json")
+    assert sy.load(tmp_path / "report.json") == report
+    assert report["map"].clusters == 30
+    queries = sy.evaluate("rankings", truth, models[0], ["map"], cluster="query")["map"]
+    assert queries.clusters == 120
+    assert report["map"].se > 1.3 * queries.se  # queries of one person go together
+    assert sy.compare("rankings", truth, *models, ["map"]) == sy.compare(
+        "rankings", truth, *models, ["map"], cluster="person"
+    )
+    runs = sy.evaluate("rankings", truth, models, ["map"], runs="seeds")
+    assert runs == sy.evaluate("rankings", truth, models, ["map"], runs="seeds", cluster="person")
+    assert runs.request.cluster == "person"
+    other = sy.evaluate("rankings", truth, models[1], ["map"], save_influences=True)
+    verdicts = [sy.gate(other, ["map < baseline - 0.02"], baseline=base) for base in (report, named)]
+    assert verdicts[0] == verdicts[1]
+
+
+def test_a_setting_that_knows_no_clusters_has_queries_for_units() -> None:
+    truth, models = crowd()
+    reports = [
+        sy.evaluate("rankings", truth, models[0], ["hit@1"], sequence="exact"),
+        sy.evaluate("rankings", truth, models[0], ["hit@1"], cluster="query"),
+    ]
+    assert reports[0].request.cluster is None
+    assert any("sequence" in note for note in reports[0].notes)
+    assert not any("sequence" in note for note in reports[1].notes)
+    strata = sy.evaluate("rankings", truth, models[0], ["hit@1"], strata="person")
+    assert (strata.request.cluster, strata["hit@1"].clusters) == (None, 0)
+
+
+def test_labels_without_cameras_are_no_people() -> None:
+    truth, models = crowd()
+    labels = {name: column for name, column in truth.items() if name.endswith("label")}
+    assert sy.evaluate("rankings", labels, models[0], ["hit@1"]).request.cluster is None

@@ -174,6 +174,7 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
         rank_last=None if last is None else last[order],
         gallery=_gallery(truth, prediction, parts, owner, row, options),
         person=_names(truth["query_label"])[unit],
+        default_cluster=None if excluded is None else "person",
     )
     return pairs if excluded is None else pairs.without(excluded[order])
 
