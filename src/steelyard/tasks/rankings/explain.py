@@ -104,7 +104,7 @@ SEARCH = {
             "whatever its rank."
         },
         (*RANKS, "tpir@0.01", "tpir@0.1"),
-        ("It calls f the FAR; it is no rate of pairs or of probes.",),
+        ("It calls f the FAR, although it is not a rate of pairs or of probes.",),
     )
 }
 TOOLS: dict[str, Tool[Any]] = {**RE_IDENTIFICATION, **SEARCH}
@@ -203,10 +203,10 @@ def _rate_of_pairs(pairs: RankedPairs, limit: float, way: ListConventions) -> fl
 
 def _rate_above_wrong_pairs(pairs: RankedPairs, share: float) -> float:
     """The share of mated probes whose mate's score is above that of so many wrong pairs, as a share of mated probes."""
-    found = pairs.scores()
-    assert found is not None
+    scores_of_units = pairs.scores()
+    assert scores_of_units is not None
     assert pairs.run is not None
-    run, mate = unfold_rows(pairs.run), found[1]
+    run, mate = unfold_rows(pairs.run), scores_of_units[1]
     place = {query: index for index, query in enumerate(run.queries.tolist())}
     mated = np.unique(pairs.owner[pairs.relevance >= 1])
     wrong: list[Array] = []
