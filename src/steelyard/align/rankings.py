@@ -36,7 +36,8 @@ class RankedPairs(Frozen):
     Rows are sorted by unit, then by rank, those that were not retrieved last. `row` is a row's place in the truth.
     `rank`, `rank_input` and `rank_single` differ where scores are equal: by document id, by the order of the input, by
     document id after rounding scores to single precision. `rank_last` is that of the last of equal scores, where it is
-    known, and `gallery` the images that embeddings are ranked among. `person` is the label of each unit, of embeddings.
+    known, and `gallery` the images that embeddings are ranked among. `person` is the label of each unit, of embeddings,
+    and `default_cluster` the column whose units are resampled together unless the user names another.
     """
 
     truth: Rankings
@@ -56,6 +57,7 @@ class RankedPairs(Frozen):
     run: Rankings | None = None
     gallery: Any = None
     person: Array | None = None
+    default_cluster: str | None = None
 
     @property
     def metadata(self) -> Metadata:
@@ -64,17 +66,16 @@ class RankedPairs(Frozen):
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, one value a judged document; or the person of each unit."""
-        people = self.unit_values(name)
-        if people is not None:
-            return people, np.arange(len(people))
         values = self.truth.find(name)
+        if name == "person" and values is None and self.person is not None:
+            return self.person, np.arange(len(self.person))
         if values is None:
             raise no_slice_column(self.truth, name, "A TREC file or a nested dict has no such columns.")
         return values[self.source_rows()], self.owner
 
     def unit_values(self, name: str) -> Array | None:
-        """The person of each unit, where the truth has labels."""
-        return self.person if name == "person" and self.truth.find(name) is None else None
+        """The person of each unit, where the truth has labels; or its query, which is a cluster of its own."""
+        return {"person": self.person, "query": self.units}.get(name)
 
     def source_rows(self) -> Array:
         """The row in the source of each judged document."""

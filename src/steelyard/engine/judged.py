@@ -186,6 +186,7 @@ def sides_in_slices(
 
 def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[str, ...]) -> Report:
     """The report of truth and proxy."""
+    request = replace(request, cluster=data.labelled.cluster)
     chosen = metrics_of(task, request.metrics)
     first, every = State.unified([data.labelled.state, data.every.state])
     metrics = expand_metrics(task, chosen, request.metrics is None, first)

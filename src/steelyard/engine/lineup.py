@@ -102,6 +102,7 @@ def lineup(
     `findings` are what the checks say of each model's data, `names` what the models are called. With `judged`, `data`
     are of the labelled units, and a proxy of truth has judged them and others.
     """
+    request = replace(request, cluster=data[0].cluster)
     sides = [(one.pairs, one.state) for one in data]
     confidence = request.level
     sources = [sources_of(one) for one in data] if judged is None else [proxy_sources(one) for one in judged]

@@ -35,6 +35,7 @@ Listed = Callable[[], tuple[State, Mapping[Slice, Mapping[Slice, State]]]]
 
 def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str] = ()) -> Report:
     """The report of what was read and measured; `notes` are what the checks found."""
+    request = replace(request, cluster=data.cluster)
     report = state_report(
         task,
         applied_request(task, request, data.metrics, data.options.given),

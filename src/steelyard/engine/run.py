@@ -29,7 +29,10 @@ from steelyard.io.sources import read_sides
 
 
 class Measured(Frozen):
-    """Both sides as they were read, their pairs, what was measured in each unit, and notes on how sides were taken."""
+    """Both sides as they were read, their pairs, what was measured in each unit, and notes on how sides were taken.
+
+    `cluster` is the column by which units are resampled: that of the request, or what the data have for a default.
+    """
 
     truth: Records
     prediction: Records
@@ -39,6 +42,7 @@ class Measured(Frozen):
     options: Options
     metrics: tuple[Metric, ...]
     notes: tuple[str, ...] = ()
+    cluster: str | None = None
 
 
 def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) -> Measured:
@@ -100,12 +104,32 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
     """Join and measure what was read."""
     advance("matching", 0, 1)
     pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
+    request, cluster_notes = _with_default_cluster(task, request, pairs)
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
     chosen = expand_metrics(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), metadata_of(pairs), {}))
     state = with_groups(task, request, pairs, measure_state(pairs, chosen))
     advance("matching", 1, 1)
-    notes = _column_notes(request, pairs)
-    return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen), notes)
+    notes = (*cluster_notes, *_column_notes(request, pairs))
+    return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen), notes, request.cluster)
+
+
+def _with_default_cluster(task: Task, request: Request, pairs: Any) -> tuple[Request, tuple[str, ...]]:
+    """The request with the cluster that the data have for a default, and a note where it cannot be used."""
+    cluster = getattr(pairs, "default_cluster", None)
+    if cluster is None or request.cluster is not None or request.strata == cluster:
+        return request, ()
+    alone = {
+        "sequence": request.sequence is not None,
+        "label_probability": request.label_probability is not None,
+        "judge_correction='rates'": request.judge_correction == "rates",
+    }
+    for setting, asked in alone.items():
+        if asked:
+            return request, (
+                f"Each {task.unit} is resampled by itself, since `{setting}` cannot be combined with clusters: "
+                f"intervals are too narrow if units share a {cluster}.",
+            )
+    return replace(request, cluster=cluster), ()
 
 
 def _column_notes(request: Request, pairs: Any) -> tuple[str, ...]:

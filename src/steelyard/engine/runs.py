@@ -568,6 +568,7 @@ def evaluate_runs(request: Request, truth: Any, predictions: Any, findings: Find
     chosen = metrics_of(task, request.metrics)
     model, remarks = measure_runs(task, request, truth, predictions, findings)
     check_same(task, request, list(zip(model.names, model.data, strict=True)))
+    request = replace(request, cluster=model.data[0].cluster)
     pairs, metrics = _states(task, request, [model], chosen)
     whole = _runs_by_model([state for _, state in pairs], [model], metrics, request)[0]
     sliced = _runs_by_slice(task, request, pairs, [model], metrics)
@@ -616,6 +617,7 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
         for name, run in zip(model.names, model.data, strict=True)
     ]
     check_same(task, request, named)
+    request = replace(request, cluster=models[0].data[0].cluster)
     pairs, metrics = _states(task, request, models, chosen)
     margins_of(request.margin, metrics)
     confidence = request.level

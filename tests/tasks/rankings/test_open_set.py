@@ -175,6 +175,37 @@ def test_bad_probes_are_refused() -> None:
 def test_people_are_clusters() -> None:
     truth, run = watch_list()
     truth["who"] = [name or probe for probe, name in zip(truth["probe"], truth["person"], strict=True)]
-    reports = [sy.evaluate("rankings", truth, run, ["hit@1"], cluster=column) for column in ("person", "who", None)]
-    people, who, single = (report["hit@1"].interval for report in reports)
-    assert people == who != single
+    columns = (None, "person", "who", "query")
+    reports = [sy.evaluate("rankings", truth, run, ["hit@1"], cluster=column) for column in columns]
+    default, people, who, single = (report["hit@1"].interval for report in reports)
+    assert default == people == who != single
+    assert [report.request.cluster for report in reports] == ["person", "person", "who", "query"]
+
+
+@pytest.mark.parametrize("form", ["probes", "lists"])
+def test_explanation_of_insightface(form: str) -> None:
+    truth, run = watch_list() if form == "probes" else lists()
+    (explanation,) = sy.explain("rankings", truth, run, "insightface")
+    names = {"top1": "hit@1", "top5": "hit@5", "top10": "hit@10"}
+    for line in GOLDEN["insightface_1n_output_on_mated_only"]:
+        words = line.split()
+        spec, value = (f"tpir@{float(words[2])}", words[5]) if words[0] == "far" else (names[words[0]], words[2])
+        assert explanation.theirs[spec] == pytest.approx(float(value))
+    assert len(explanation.theirs) == 5
+    # Wrong pairs reach 0.85, above the mates of 0.8 and 0.7; of ours, nobody who is not enrolled scores 0.6.
+    scores = {
+        "probe": ["a", "a", "b", "b", "c", "c"],
+        "person": ["ann", "bob"] * 3,
+        "score": [0.8, 0.3, 0.85, 0.7, 0.5, 0.4],
+    }
+    (small,) = sy.explain("rankings", {"probe": ["a", "b", "c"], "person": ["ann", "bob", ""]}, scores, "insightface")
+    assert (small.ours["tpir@0.1"], small.theirs["tpir@0.1"]) == (0.5, 0.0)
+
+
+def test_insightface_needs_a_search_for_one_person() -> None:
+    truth, run = lists()
+    two = {name: [*column, column[0]] for name, column in truth.items()} | {"doc": [*truth["doc"], "p7"]}
+    labels = {"query_label": [1, 1, 2, 2]}, {"query": np.eye(4)}
+    for sides in ((two, run), labels):
+        with refuses("E-unsupported"):
+            sy.explain("rankings", *sides, "insightface")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,7 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
         rank_last=None if last is None else last[order],
         gallery=_gallery(truth, prediction, parts, owner, row, options),
         person=_names(truth["query_label"])[unit],
+        default_cluster=None if excluded is None else "person",
     )
     return pairs if excluded is None else pairs.without(excluded[order])
 
@@ -182,17 +184,25 @@ def _gallery(
     truth: Embeddings, prediction: Embeddings, parts: _Parts, owner: Array, row: Array, options: Options
 ) -> Gallery:
     """The images that are ranked, for what needs all of their distances."""
-    _, (identity,) = factorize(truth["query_label" if parts.alone else "gallery_label"])
+    labels = truth["query_label"]
+    _, (mine, theirs) = factorize(labels, labels if parts.alone else truth["gallery_label"])
+
+    @cache
+    def vectors() -> list[Array]:
+        sides = [np.asarray(to_numpy(side), dtype=np.float64) for side in _vectors(prediction, parts)]
+        if options.of("distance") == "cosine":
+            sides = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
+        return sides
 
     def distances(query: int) -> Array:
         if DISTANCE in prediction:
             return np.asarray(prediction[DISTANCE][query])
-        queries, gallery = (np.asarray(to_numpy(side), dtype=np.float64) for side in _vectors(prediction, parts))
+        queries, gallery = vectors()
         if options.of("distance") == "cosine":
-            return np.asarray(-(gallery @ queries[query]) / np.linalg.norm(gallery, axis=1))
+            return np.asarray(-(gallery @ queries[query]))
         return np.asarray(((gallery - queries[query]) ** 2).sum(axis=1))
 
-    return Gallery(distances, identity, _tie(parts), owner, row, cameras="query_camera" in truth)
+    return Gallery(distances, mine, theirs, _tie(parts), owner, row, cameras="query_camera" in truth)
 
 
 def _same_camera(truth: Embeddings, owner: Array, row: Array) -> Array | None:

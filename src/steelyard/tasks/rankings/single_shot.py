@@ -23,11 +23,12 @@ from steelyard.tasks.rankings.sums import QueryValue
 class Gallery(Frozen):
     """All gallery images: their identities, what orders equal distances, and distances from a query.
 
-    `query` and `place` are those of each judged row; `identity` is a code per image. `under` ranks them under another
-    protocol.
+    `query` and `place` are those of each judged row; `identity` is a code per image and `query_identity` one per query.
+    `under` ranks them under another protocol.
     """
 
     distances: Callable[[int], Array]
+    query_identity: Array
     identity: Array
     tie: Array
     query: Array

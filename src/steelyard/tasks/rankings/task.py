@@ -1,8 +1,9 @@
 """Task `rankings`: lists of documents (images, items) for queries, scored against judgements.
 
 Conventions
-    The unit is the query. Truth: `query`, `doc`, `relevance`; predictions: `query`, `doc`, `score`, the higher the
-    better. Ranks come from the scores; where scores are equal, the larger document id stands first, as in trec_eval.
+    The unit is the query. Where people are known (cameras, probes), queries of one person are resampled together.
+    Truth: `query`, `doc`, `relevance`; predictions: `query`, `doc`, `score`, the higher the better. Ranks come from the
+    scores; where scores are equal, the larger document id stands first, as in trec_eval.
     A query that the run lacks counts as 0 and is counted; one that the truth lacks cannot be scored and is counted.
     A document without judgement is not relevant. A query without a relevant document cannot tell a good list from a
     bad one: it is left out and counted.
@@ -12,6 +13,8 @@ Metrics
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from steelyard.align.rankings import RankedPairs, join_rankings
 from steelyard.core.embeddings import Embeddings
@@ -57,7 +60,8 @@ PREDICTION = Schema(
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> RankedPairs:
     """Find the rank of every judged document."""
     if identities.has_probes(truth) or identities.has_probes(prediction):
-        return join_rankings(*identities.as_lists(truth, prediction, options), KEY, policy, weight="sample_weight")
+        pairs = join_rankings(*identities.as_lists(truth, prediction, options), KEY, policy, weight="sample_weight")
+        return replace(pairs, default_cluster=identities.PERSON)
     if isinstance(truth, Embeddings) and isinstance(prediction, Embeddings):
         return embeddings.under_protocol(truth, prediction, policy, options)
     truth, prediction = embeddings.prepare(truth, prediction, options)
