@@ -1,8 +1,8 @@
-"""Run the tests that the replaced packages have for themselves, with Steelyard's drop-ins in place. Run by `make peer-suites`.
+"""Run the tests that the replaced packages have for themselves on the drop-ins. Run by `make peer-suites`.
 
-The tests come from the archives of the package index, in the versions that the drop-ins reproduce, and are unpacked into
-a temporary folder without the package itself. Each suite runs in a process of its own, started by `python -m
-steelyard.compat --only PACKAGE`. The packages themselves are only asked how many tests their suites have. What the runs need beside the
+The tests come from the archives of the package index, in the versions that the drop-ins reproduce, and are unpacked
+into a temporary folder without the package itself. Each suite runs in a process of its own, started by `python -m
+steelyard.compat --only PACKAGE`; with the package itself its tests are only counted. What the runs need beside the
 packages of the tests is in requirements/peers.txt, and is installed in build/peers.
 
 The counts are written to out/peer_suites.json and, if all suites were run, to the table in docs/compat.md.
@@ -39,6 +39,7 @@ RECORD = ROOT / "out" / "peer_suites.json"
 PAGE = ROOT / "docs" / "compat.md"
 TABLE = re.compile(r"(?<=<!-- peer suites: begin -->\n).*?(?=<!-- peer suites: end -->)", re.DOTALL)
 SECONDS = 600  # a suite may take
+UNEXPECTED = "unexpected"
 KEYS = ("package", "version", "passed", "failed", "left_out", "reason")
 
 
@@ -83,19 +84,19 @@ SUITES = {
     ),
 }
 
-WITHOUT = "the archives of the package index hold no tests"
-NOT_INDEXED = "not in the package index"
-NO_TESTS = {
-    "pycocotools": WITHOUT,
-    "lvis": WITHOUT,
-    "pytrec_eval": WITHOUT,
-    "vqaEvaluation": NOT_INDEXED,
-    "vqaTools": NOT_INDEXED,
-    "pycocoevalcap": WITHOUT,
-    "torchmetrics": WITHOUT,
-    "panopticapi": NOT_INDEXED,
-    "cityscapesscripts": WITHOUT,
-    "ranx": WITHOUT,
+REPOSITORY = "the tests are only in the repository, not in the archives of the package index"
+NONE = "the package has no tests"
+NOT_RUN = {
+    "pycocotools": REPOSITORY,
+    "lvis": REPOSITORY,
+    "pytrec_eval": REPOSITORY,
+    "vqaEvaluation": NONE,
+    "vqaTools": NONE,
+    "pycocoevalcap": NONE,
+    "torchmetrics": REPOSITORY,
+    "panopticapi": NONE,
+    "cityscapesscripts": NONE,
+    "ranx": REPOSITORY,
 }
 
 
@@ -104,19 +105,19 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=sorted(SUITES), help="run this suite, and write nothing")
     parser.add_argument("--table", action="store_true", help="write the table again, from out/peer_suites.json")
     asked = parser.parse_args()
-    if not asked.table:
+    if asked.table:
+        rows = json.loads(RECORD.read_text(encoding="utf-8"))["rows"]
+    else:
         prepare()
         rows = [row(package, bool(asked.only)) for package in asked.only or DROP_INS]
-        record = {"date": datetime.datetime.now(datetime.UTC).date().isoformat(), "rows": rows}
-        print("\n".join(shown(record)))
-        if asked.only:
-            return
+    print("\n".join(table(rows)))
+    if not asked.only:
         RECORD.parent.mkdir(exist_ok=True)
-        RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(TABLE.sub(lambda _: "\n".join(shown(record)) + "\n", page), encoding="utf-8")
-    if any("unexpected" in row["reason"] for row in record["rows"]):
+        RECORD.write_text(json.dumps({"rows": rows}, indent=1) + "\n", encoding="utf-8")
+        lines = [*table(rows), "", f"`make peer-suites`, {datetime.datetime.now(datetime.UTC).date()}."]
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(TABLE.sub(lambda _: "\n".join(lines) + "\n", page), encoding="utf-8")
+    if any(UNEXPECTED in row["reason"] for row in rows):
         sys.exit(1)
 
 
@@ -135,27 +136,37 @@ def prepare() -> None:
 def row(package: str, say: bool) -> dict[str, Any]:
     """The line of the record about a package."""
     version = DROP_INS[package].version
-    if package in NO_TESTS:
-        return dict(zip(KEYS, (package, version, 0, 0, "all", NO_TESTS[package]), strict=True))
+    if package in NOT_RUN:
+        why = NOT_RUN[package]
+        return dict(zip(KEYS, (package, version, 0, 0, 0 if why == NONE else "all", why), strict=True))
     suite = SUITES[package]
     print(f"{package} {version} ...", flush=True)
-    with tempfile.TemporaryDirectory() as raw:
-        folder = Path(raw)
-        unpack(archive(package, version, suite.wheel), suite.folders, folder)
-        tests = Path(suite.folders[0]).name
-        (folder / "conftest.py").write_text(suite.conftest, encoding="utf-8")
-        options = [tests, "--rootdir", folder, "-p", "pytest_benchmark.plugin", "--benchmark-disable"]
-        printed = python(folder, "-m", "pytest", "--collect-only", "--quiet", *options)
-        total = collected(printed.stdout)
-        leave = [f"--ignore={name}" for name in suite.left_out]
-        written = folder / "junit.xml"
-        run = ["-m", "steelyard.compat", "--only", package, "-m", "pytest", "--continue-on-collection-errors"]
-        printed = python(folder, *run, f"--junitxml={written}", *options, *leave)
-        if say:
-            print(printed.stdout + printed.stderr)
-        passed, failed = counts(written.read_text(encoding="utf-8"))
+    try:
+        passed, failed, total = run(package, archive(package, version, suite.wheel), say)
+    except subprocess.TimeoutExpired:
+        why = f"{UNEXPECTED}: the suite did not end within {SECONDS} s"
+        return dict(zip(KEYS, (package, version, 0, 0, "all", why), strict=True))
     values = (package, version, passed, len(failed), total - passed - len(failed), reason(suite, failed))
     return dict(zip(KEYS, values, strict=True))
+
+
+def run(package: str, archive: Path, say: bool) -> tuple[int, list[str], int]:
+    """How many tests passed on the drop-in, the names of those that failed, and how many the package itself has."""
+    suite = SUITES[package]
+    with tempfile.TemporaryDirectory() as raw:
+        folder = Path(raw)
+        unpack(archive, suite.folders, folder)
+        (folder / "conftest.py").write_text(suite.conftest, encoding="utf-8")
+        options = [Path(suite.folders[0]).name, "--rootdir", folder, "-p", "pytest_benchmark.plugin"]
+        printed = python(folder, "-m", "pytest", "--collect-only", "--quiet", *options)
+        total = collected(printed.stdout)
+        junit = folder / "junit.xml"
+        left_out = [f"--ignore={name}" for name in suite.left_out]
+        command = ["-m", "steelyard.compat", "--only", package, "-m", "pytest", "--continue-on-collection-errors"]
+        printed = python(folder, *command, "--benchmark-disable", f"--junitxml={junit}", *options, *left_out)
+        if say:
+            print(printed.stdout + printed.stderr)
+        return *counts(junit.read_text(encoding="utf-8")), total
 
 
 def python(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -174,14 +185,15 @@ def archive(package: str, version: str, wheel: bool) -> Path:
         kind = "--only-binary" if wheel else "--no-binary"
         with tempfile.TemporaryDirectory() as raw:
             command = [PYTHON, "-m", "pip", "download", "--quiet", "--no-deps", kind, package, "--dest", raw]
-            subprocess.run([*command, f"{package}=={version}"], check=True)
+            if subprocess.run([*command, f"{package}=={version}"], check=False).returncode:
+                sys.exit(f"{package} {version} cannot be downloaded; pip says why above")
             kept.parent.mkdir(exist_ok=True)
             kept.write_bytes(next(Path(raw).iterdir()).read_bytes())
     return kept
 
 
 def unpack(path: Path, folders: tuple[str, ...], to: Path) -> None:
-    """Take these folders out of an archive, under their last names: the package itself must not lie beside its tests."""
+    """Take these folders out of an archive, under their last names, so that the package is not beside its tests."""
     with tempfile.TemporaryDirectory() as raw:
         whole = Path(raw)
         if zipfile.is_zipfile(path):
@@ -199,7 +211,7 @@ def collected(printed: str) -> int:
     """How many tests pytest says that it has collected."""
     match = re.search(r"^(\d+) tests? collected", printed, re.MULTILINE)
     if match is None:
-        raise SystemExit(f"the tests cannot be collected with the package itself:\n{printed}")
+        sys.exit(f"the tests cannot be collected with the package itself:\n{printed}")
     return int(match[1])
 
 
@@ -215,17 +227,16 @@ def counts(junit: str) -> tuple[int, list[str]]:
 
 
 def reason(suite: Suite, failed: list[str]) -> str:
-    """Why tests were left out, and why others failed."""
-    parts = [f"`{name}`: {suite.known.get(name, 'unexpected')}" for name in failed]
+    """Why tests failed, why others were left out, and what was put in place for the run."""
+    parts = [f"`{name}`: {suite.known.get(name, UNEXPECTED)}" for name in failed]
     parts += dict.fromkeys(suite.left_out.values())
-    return "; ".join([*parts, suite.note] if suite.note else parts) or "nothing is left out"
+    return "; ".join([*parts, suite.note] if suite.note else parts)
 
 
-def shown(record: dict[str, Any]) -> list[str]:
+def table(rows: list[dict[str, Any]]) -> list[str]:
     """The lines of the table."""
     head = ["| package | version | passed | failed | left out | why |", "|---|---|---|---|---|---|"]
-    rows = [f"| {' | '.join(str(row[key]) for key in KEYS)} |" for row in record["rows"]]
-    return [*head, *rows, "", f"`make peer-suites`, {record['date']}."]
+    return head + [f"| {' | '.join(str(row[key]) for key in KEYS)} |" for row in rows]
 
 
 if __name__ == "__main__":
