@@ -20,6 +20,7 @@
 #             MUTANTS=2000 runs a random sample of so many per room)
 # make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test-all`)
 # make trust  how near the numbers come to their references, and the scorecard docs/trust.md from the last runs
+# make peer-suites  the tests that the replaced packages have for themselves, run on the drop-ins, into out/peer_suites.json (minutes)
 # make docs   the documentation, into site/; every page is opened in a browser
 # make docs-publish VERSION=v0.3.0  put it beside the other versions, on the branch gh-pages
 # make wheel  the source archive and a wheel built from it alone, into dist/, checked and tried in an empty environment
@@ -43,7 +44,7 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check
 export PYTHONDONTWRITEBYTECODE :=
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-slow test-all kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage trust docs docs-publish wheel oldest audit workflows clean
+.PHONY: demo test test-slow test-all kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage trust peer-suites docs docs-publish wheel oldest audit workflows clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -147,6 +148,9 @@ coverage: $(VENV)/test
 
 trust: $(VENV)/test
 	$(PY) tools/make_trust.py --parity
+
+peer-suites: $(VENV)/test
+	$(PY) tools/run_peer_suites.py
 
 docs: $(VENV)/docs
 	$(SYSTEM)
