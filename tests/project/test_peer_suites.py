@@ -37,15 +37,14 @@ def test_the_number_of_tests_that_pytest_collects(printed, wanted) -> None:
     assert run_peer_suites.collected(printed) == wanted
 
 
-def test_failures_are_named_with_their_reason() -> None:
+def test_failures_and_what_is_left_out_are_named() -> None:
     suite = run_peer_suites.Suite(
         ("tests",),
         left_out={"tests/a.py": "no plots", "tests/b.py": "no plots"},
-        known={"test_x": "pandas 3 refuses it"},
         note="old names are put in place",
     )
     assert run_peer_suites.reason(suite, ["test_x", "test_y"]) == (
-        "`test_x`: pandas 3 refuses it; `test_y`: unexpected; no plots; old names are put in place"
+        "failed: `test_x`, `test_y`; no plots; old names are put in place"
     )
 
 
