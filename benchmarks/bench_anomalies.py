@@ -33,6 +33,17 @@ small = {"image": ["a", "b"], "mask": [few, 0 * few]}, {"image": ["a", "b"], "ma
 sy.evaluate("anomalies", *small, draws=100)  # what is imported late is not counted
 truth = {"image": names, "mask": masks}
 """
+MANY = """
+import numpy as np
+rng = np.random.default_rng(1)
+maps, masks = [], []
+for image in range({images}):
+    mask = np.zeros((300, 300), np.uint8)
+    mask[10 : 10 + {rows}, 10:103] = 1
+    maps.append((rng.normal(0.3, 0.1, mask.shape) + 0.2 * mask).astype(np.float32))
+    masks.append(mask)
+names = [f"i{{image:03d}}" for image in range({images})]
+"""
 SCORE = """
 report = sy.evaluate("anomalies", truth, {{"image": names, "map": maps}},
     ["aupro@0.3", "aupro@0.05", "aupro@0.01", "pixel_auroc", "pixel_ap", "pixel_f1_max"], confidence={confidence})
@@ -105,6 +116,14 @@ def main() -> None:
         wide = DRAWN.format(images=4 * IMAGES, side=SIDE) + OURS
         grown = {"steelyard": measure(SCORE.format(confidence=None), wide)}
         table(f"Four times as many maps, {4 * IMAGES}", "steelyard", grown)
+    count = sized(150, 3)
+    defects = {
+        f"steelyard, {count * rows * 93:,} defective pixels": measure(
+            SCORE.format(confidence=None), MANY.format(images=count, rows=rows) + OURS
+        )
+        for rows in (6, 96, 279)
+    }
+    table(f"{count} maps of 300×300 by the number of defective pixels", next(iter(defects)), defects)
     with tempfile.TemporaryDirectory() as name:
         written = f"folder = {name!r}\n" + drawn + WRITE
         reads = {

@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "support/checks.hpp"
+#include "support/memory.hpp"
 
 namespace steelyard::anomalies {
 namespace {
@@ -319,7 +320,6 @@ class Grouper {
   }
   Bytes take() {
     out_.resize(static_cast<std::size_t>(at_ - out_.data()));
-    out_.shrink_to_fit();
     return std::move(out_);
   }
 
@@ -703,7 +703,7 @@ Bytes group_scores(View<float> scores, View<std::uint8_t> skip) {
     place[upper] = count;
     count += here;
   }
-  std::vector<std::uint16_t> lower(count);
+  Buffer<std::uint16_t> lower(count);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (skipped && skipped[i]) continue;
     const std::uint32_t key = key_of(scores[i]);

@@ -76,9 +76,10 @@ class Task(Frozen):
         """What the module `views` has under a name, or None.
 
         `tables(pairs, state)` gives makers of tables by name, such as a confusion matrix; `figures(pairs, state,
-        metrics)` makers of figures; `listing(pairs, state)` the rows that a reader may look through;
-        `class_metrics(state)` the metrics by which models are compared class by class; `scene(pairs, unit, metric)` a
-        picture of one unit, for the metric `pictured` where none is asked for; `steps(pairs, unit)` the pictures of a
+        metrics)` makers of figures, and `compared_figures(pairs, state, metrics)` of those that a comparison shows of
+        both models in one; `listing(pairs, state)` the rows that a reader may look through; `class_metrics(state)` the
+        metrics by which models are compared class by class; `scene(pairs, unit, metric)` a picture of one unit, for the
+        metric `pictured` where none is asked for; `steps(pairs, unit)` the pictures of a
         unit that has many, and then `scene(pairs, unit, metric, step)` one of them; `explain(pairs, tools)` why other
         tools print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them.
         """

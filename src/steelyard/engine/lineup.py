@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+import numpy as np
+
+from steelyard.core.figure import Figure
 from steelyard.core.frozen import Frozen
 from steelyard.core.gallery import Gallery
 from steelyard.core.metric import Description, Metric
@@ -60,6 +63,24 @@ class LazyPairDetails(Frozen, Details):
 
     def gallery(self) -> Gallery | None:
         return pair_gallery(self.task, (self.a[0], self.b[0]), self._unit_tables, self.metrics)
+
+    @cached_property
+    def _figure_makers(self) -> dict[str, tuple[Callable[[], Figure], ...]]:
+        make = self.task.view("compared_figures")
+        if make is None:
+            return {}
+        a, b = (make(*side, list(self.metrics)) for side in (self.a, self.b))
+        return {name: (a[name], b[name]) for name in a if name in b}
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        return tuple(self._figure_makers)
+
+    def figure(self, name: str) -> Figure:
+        """The figures of both models as one, with the series A and B."""
+        a, b = (maker() for maker in self._figure_makers[name])
+        columns = {key: np.concatenate([a.columns[key], b.columns[key]]) for key in a.columns if key in b.columns}
+        return replace(a, columns={**columns, "series": ["A"] * len(a) + ["B"] * len(b)})
 
     def classes(self) -> Mapping[str, Difference]:
         return self._classes

@@ -499,6 +499,33 @@ def test_the_page_shows_every_figure(tmp_path: Path) -> None:
     assert np.all(np.diff(np.asarray(curve.columns["y"])[:240]) >= 0)
 
 
+def test_a_comparison_shows_the_curves_of_both_models(tmp_path: Path) -> None:
+    """Each curve is the mean over objects: the area below it is AUPRO up to 1, and it lies in its band."""
+    sample = Path(sy.__file__).parent / "samples" / "anomalies"
+    folders = [sample / name for name in ("truth", "model_a", "model_b")]
+    comparison = sy.compare("anomalies", *folders, ["aupro@1.0"], draws=100)
+    d = comparison.differences["aupro@1.0"]
+    assert comparison.details.figures == ("pro_curve", "pro_curve_log")
+    for name in comparison.details.figures:
+        columns = comparison.details.figure(name).columns
+        series = np.asarray(columns["series"])
+        x, y, low, high = (np.asarray(columns[key]) for key in ("x", "y", "low", "high"))
+        assert np.all((low <= y + 1e-12) & (y <= high + 1e-12))
+        assert np.any(high - low > 0.01)
+        for side, value in (("A", d.a.value), ("B", d.b.value)):
+            rate = x[series == side] if name == "pro_curve" else 10 ** x[series == side]
+            heights = y[series == side]
+            area = ((heights[1:] + heights[:-1]) / 2 * np.diff(rate)).sum()
+            assert area == pytest.approx(value, abs=0.005)
+    comparison.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert all(f'id="figure-{name}_B"' in page for name in comparison.details.figures)
+    comparison.to_json(tmp_path / "page.json", details=True)
+    assert sy.load(tmp_path / "page.json").to_html() == page
+    images = sy.compare("anomalies", *folders, ["image_auroc"], draws=100)
+    assert images.details.figures == ()
+
+
 def write_mvtec(place: Path, images: list[Any], masks: list[Any], test: str = "test", beside: bool = True) -> None:
     """An object's folder of images and masks; AD 2 has its masks inside the folder of its test images."""
     for number, (image, mask) in enumerate(zip(images, masks, strict=True)):

@@ -6,6 +6,7 @@ All models of a page in one table: values with intervals, the ranks that each ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,7 @@ def lineup_figures(lineup: Lineup) -> list[Figure]:
 def _figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     figures = [*score_figures(comparisons), improvement_figure(comparisons), *slice_figures(comparisons).values()]
     figures += [f for f in (class_figure(comparisons), *unit_figures(comparisons)) if f is not None]
+    figures += task_figures(comparisons)
     return [figure for figure in figures if len(figure)]
 
 
@@ -196,6 +198,19 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     return figures
 
 
+def task_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
+    """The task's own figures, each with the first model and another."""
+    figures = []
+    for place, (first, name, comparison) in enumerate(named_pairs(comparisons), start=1):
+        called = {"A": first, "B": name}
+        for own in comparison.details.figures:
+            figure = comparison.details.figure(own)
+            columns = {**figure.columns, "series": [called[side] for side in figure.columns["series"]]}
+            title = f"{figure.title}: {name} and {first}"
+            figures.append(replace(figure, name=f"{own}_{letter_of(place)}", title=title, columns=columns))
+    return figures
+
+
 SURE = ("better", "worse", "differs")
 
 
@@ -266,6 +281,7 @@ def _page(lineup: Lineup, images: str | PathLike[str] | None) -> str:
         Section("runs", "Runs", runs_table(comparison_runs(first, names_of(comparisons)))),
         Section("slices", "Wins and losses by slice", _slices(comparisons), "Slices"),
         Section("classes", "Wins and losses by class", _classes(comparisons), "Classes"),
+        Section("curves", "Curves of the models", figure_blocks(task_figures(comparisons)), "Curves"),
         Section("units", "Units that changed most", _units(comparisons), "Units"),
         Section("explorer", "Look through the data", explorers(listings(comparisons)), "Explorer"),
         Section("remarks", "Remarks", bullets(_remarks(lineup))),

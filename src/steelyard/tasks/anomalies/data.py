@@ -337,8 +337,8 @@ class AnomalyPairs(Pairs):
         grid = self._raw_mask(value, _place(self.truth, int(self.truth_row[pair]), "map"))
         high = grid.max(initial=0)
         others = grid[(grid != 0) & (grid != high)]  # seldom any
-        found = [np.unique(others), grid[:0] if not high else [high], [0] if (grid == 0).any() else []]
-        return np.unique(np.concatenate(found).astype(grid.dtype))
+        values = [np.unique(others), grid[:0] if not high else [high], [0] if (grid == 0).any() else []]
+        return np.unique(np.concatenate(values).astype(grid.dtype))
 
     def defect_names(self, pair: int) -> list[str]:
         """The kinds of defects of a defective pair."""

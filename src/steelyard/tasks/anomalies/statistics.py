@@ -204,4 +204,4 @@ def pack_image(picture: Picture, need: Regions, pairs: AnomalyPairs, pair: int) 
         "normal": int(scores.size - np.count_nonzero(skip)),
     }
     text = json.dumps(header).encode()
-    return len(text).to_bytes(4, "little") + text + b"".join(sets)
+    return b"".join((len(text).to_bytes(4, "little"), text, *sets))

@@ -5,6 +5,7 @@ And why other tools print another number for the same maps.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,19 +19,19 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.opening import read_regular
 from steelyard.core.pairs import Array
-from steelyard.core.plan import POINT
+from steelyard.core.plan import POINT, WeightPlan
 from steelyard.core.rows import RowsBlock
 from steelyard.core.scene import RasterShape, Scene
 from steelyard.core.state import State
 from steelyard.core.statistic import RankingReader
 from steelyard.core.table import Table
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Floats, Role
 from steelyard.maps.png import png_file
 from steelyard.maps.raster import indexed_png, thin_grid
 from steelyard.tasks.anomalies import curves
 from steelyard.tasks.anomalies.data import AnomalyPairs, Picture
 from steelyard.tasks.anomalies.metrics import Aupro, ImageAuroc, PixelAp, PixelAuroc, PixelF1Max
-from steelyard.tasks.anomalies.pixels import Pixels, count_sets, pixels_of, unpack_set, whole_curve
+from steelyard.tasks.anomalies.pixels import Pixels, count_sets, grid_of, pixels_of, unpack_set, whole_curve
 from steelyard.tasks.anomalies.readers import PixelFigure, image_rows
 from steelyard.tasks.anomalies.statistics import ImageScores, Regions
 from steelyard.tasks.shared.tools import find_tools
@@ -39,12 +40,13 @@ TOOLS = {"mvtec": "2022", "mvtec3d": "2022", "anomalib": "2.7.0", "torchmetrics"
 SHOWN = 6  # images on a page
 MOST_OBJECTS = 8  # curves side by side
 POINTS = 240  # of a curve
+DRAWS = 200  # of the band around a curve
 BINS = 60
 WORKING = 0.05  # the false positive rate at which regions are called found
 OUTLINE, MISSED = "00c2a8", "d7263d"
 MOST_SIDE = 1024
 
-__all__ = ["explain", "figures", "listing", "scene", "tables"]
+__all__ = ["compared_figures", "explain", "figures", "listing", "scene", "tables"]
 
 
 def _heat() -> list[str]:
@@ -253,6 +255,54 @@ def pro_curve(pixels: Pixels, logarithmic: bool) -> Figure:
         "Each region counts the same, whatever its area. AUPRO is the area up to its limit, divided by the limit."
         + (" Where nothing is seen below a rate, the line stays at its first value." if logarithmic else ""),
     )
+
+
+def compared_figures(
+    pairs: AnomalyPairs, state: State, metrics: Sequence[Metric]
+) -> Mapping[str, Callable[[], Figure]]:
+    """The curves that a comparison shows of both models, with bands."""
+    pixels = _pixels(state)
+    if pixels is None or not len(pixels.region_unit) or not pixels.normal.any():
+        return {}
+    return {
+        "pro_curve": lambda: mean_curve(state, pixels, logarithmic=False),
+        "pro_curve_log": lambda: mean_curve(state, pixels, logarithmic=True),
+    }
+
+
+def mean_curve(state: State, pixels: Pixels, logarithmic: bool) -> Figure:
+    """Mean overlap of the regions against the false positive rate, the mean over objects, with a band of draws."""
+    at = np.geomspace(1e-5, 1.0, POINTS) if logarithmic else np.linspace(0.0, 1.0, POINTS)
+    rows = np.concatenate([*state.totals(WeightPlan(Role.DRAWS, 0, 0, DRAWS)).weights.blocks()])
+    points, draws = [], []
+    for units in pixels.members().values():
+        x, y = _curve_points(pixels, units)
+        if not len(x):
+            continue
+        points.append(y[np.searchsorted(x, at, side="right") - 1])
+        grid, ones = grid_of(pixels, units, False), np.ones((1, len(units)))
+        own = np.vstack([ones, rows[:, units]])
+        drawn = np.array([_at_rates(grid.curve(row, row), at) for row in own[:, None]])
+        draws.append(drawn[1:] + (points[-1] - drawn[0]))  # moved by what bins change
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # draws without a region
+        band = np.nanquantile(np.nanmean(draws, axis=0), [0.025, 0.975], axis=0)
+    low, high = np.clip(band, 0.0, 1.0)
+    objects = " It is the mean over objects." if len(points) > 1 else ""
+    drawn_as = "clusters" if state.units.cluster is not None else "images"
+    plain = pro_curve(pixels, logarithmic)
+    columns = {"x": np.log10(at) if logarithmic else at, "y": np.mean(points, axis=0), "low": low, "high": high}
+    caption = f"{plain.caption}{objects} The band holds 95 % of the values of resampled {drawn_as}."
+    return Figure(plain.name, "curves", plain.title, columns, plain.facts, caption)
+
+
+def _at_rates(curve: curves.Curve, rates: Floats) -> Floats:
+    """Mean overlap at false positive rates, of a curve of one row; nan without regions or normal pixels."""
+    if not curve.normal[0] or not curve.regions[0]:
+        return np.full(len(rates), np.nan)
+    x = (curve.above[0] + curve.tie[0]) / curve.normal[0]
+    y = np.cumsum(curve.overlap[0]) / curve.regions[0]
+    return np.asarray(np.interp(rates, np.append(0.0, x), np.append(0.0, y)))
 
 
 def score_counts(pixels: Pixels) -> Figure:
