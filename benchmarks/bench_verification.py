@@ -48,7 +48,8 @@ a, b = (person[side] for side in np.triu_indices(len(person), 1))
 truth = {{'person_a': a, 'person_b': b}}
 score = 1.8 * (a == b) + (quality[a] + quality[b]) * np.where(a == b, 0.5, -0.4) + rng.normal(0, 0.6, len(a))
 def run(metrics, confidence):
-    sy.evaluate('labels', truth, {{'score': score}}, metrics, confidence=confidence, options={{'people': 'person_a,person_b'}})
+    options = {{'people': 'person_a,person_b'}}
+    sy.evaluate('labels', truth, {{'score': score}}, metrics, confidence=confidence, options=options)
 """
 table(
     f"All pairs of {PEOPLE} people with 4 pictures each (goal with draws: 10 s)",

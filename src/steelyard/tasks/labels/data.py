@@ -34,6 +34,7 @@ from steelyard.core.errors import (
     MissingColumn,
     UnknownName,
     Unmatched,
+    Unsupported,
     first_few,
     nearest,
 )
@@ -544,7 +545,7 @@ class LabelPairs(Frozen, Countable):
         return not self.grouped and self.people is None
 
     def per_unit(self) -> LabelPairs:
-        return replace(self, among=0)
+        return replace(self, among=0) if self.people is None else self
 
     def part_of(self, metadata: Metadata, rows: int) -> LabelPairs:
         return replace(self, declared=metadata.axes["class"].ids, among=rows)
@@ -703,6 +704,13 @@ def _every_pair(truth: AllPairs, prediction: Records, policy: Policy) -> LabelPa
 
 class UnlistedPairs(LabelPairs):
     """All pairs of images where they are too many to list."""
+
+    @property
+    def kept_statistics(self) -> tuple[Confusion, ...]:
+        raise Unsupported(
+            f"{count_text(self.coverage.matched, 'pair', 'are')} too many to be kept in a state",
+            remedy="Give fewer, or a list of some of them.",
+        )
 
     def answered(self, requirements: Sequence[Any]) -> Mapping[Any, Any]:
         from steelyard.tasks.labels.counted import PairCounts, answered_blocks  # few have so many pairs
