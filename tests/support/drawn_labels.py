@@ -88,6 +88,12 @@ def draw_unknowns(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
     return truth | {"label": label}, {"id": truth["id"], "label": guess, "score": score}
 
 
+def draw_sets(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """The same with three sets of rows out of distribution."""
+    truth, predictions = draw_unknowns(rng, units)
+    return truth | {"source": rng.choice(["near", "far", "noise"], len(truth["id"]))}, predictions
+
+
 def perfect_unknowns(truth: Data) -> Data:
     unknown = np.asarray(truth["label"]) == "unknown"
     return {"id": truth["id"], "label": np.where(unknown, "ant", truth["label"]), "score": unknown.astype(float)}
@@ -130,6 +136,16 @@ OF_OWN_DATA = {
         options={"ood": "unknown", "higher": "ood"},
     ),
 }
+OF_OWN_DATA[("labels", "sources(roc_auc)", "sources(aupr(positive=ood))", "sources(fpr_at_tpr@95(positive=ood))")] = (
+    Drawn(
+        draw_sets,
+        perfect_unknowns,
+        unit="group",
+        weight="weight",
+        policy=SKIP,
+        options={"ood": "unknown", "higher": "ood"},
+    )
+)
 OF_OWN_DATA[("rankings", "tpir@0.01", "fnir@0.01", "fnir@0.3(rank=0)")] = Drawn(draw_probes, perfect_probes)
 VARIANTS: dict[str, tuple[Callable[[np.random.Generator, int], tuple[Data, Data]], tuple[str, ...]]] = {
     "labels:multiclass": (

@@ -103,7 +103,7 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
 
 def _coverage(task: Task, coverage: Any, prediction: Records) -> list[Finding]:
     findings = []
-    if not len(prediction):
+    if not len(prediction) and (coverage is None or not coverage.matched):
         what = "There is no prediction at all."
         return [Finding("no-predictions", "error", "predictions", what, 0, 0, (), "Is it the right file?")]
     if coverage.missing:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import Block, new_places
-from steelyard.core.frozen import Frozen
+from steelyard.core.frozen import Frozen, frozen
 from steelyard.core.metadata import Codes, Metadata
 from steelyard.core.units import Array
 from steelyard.core.weights import Weights
@@ -163,7 +163,8 @@ def _short(group: Array) -> Array:
     return group.astype(np.uint16) if group.max(initial=0) < 1 << 16 else group
 
 
-class RankingBlock(Frozen, Block):
+@frozen  # not by inheritance: `LateRanking` computes the events
+class RankingBlock(Block):
     """Events by group, falling score and unit; and positives by group and unit, where events do not say them.
 
     `axis` names the groups' axis; "" is one group for all. A column `code` holds places along that axis.
@@ -317,13 +318,13 @@ class LateRanking(RankingBlock):
         self.__dict__.update(axis="", make=make, count=count, owners=1 + two_owners)
 
     @cached_property
-    def events(self) -> Grouped:  # type: ignore[override]
+    def events(self) -> Grouped:
         """All events, sorted."""
         ranking: RankingBlock = self.__dict__["make"]()
         return ranking.events
 
     @cached_property
-    def positives(self) -> Grouped:  # type: ignore[override]
+    def positives(self) -> Grouped:
         """None: events say which are positive."""
         return Grouped(np.zeros(2, np.int64), np.zeros(0, np.int32), {})
 

@@ -36,7 +36,8 @@ def measure_state(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | No
         declared = list(dict.fromkeys(wanted for metric in metrics for wanted in metric.requirements()))
         blocks = pairs.answered(declared)
         if blocks is not None:
-            return State(Units(pairs.units), metadata_of(pairs), blocks)
+            units: Any = pairs
+            return State(Units(units.units), metadata_of(pairs), blocks)
     return State.of(pairs, needs_of(metrics), cache)
 
 

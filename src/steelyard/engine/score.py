@@ -159,8 +159,8 @@ def _intervals(
             continue
         if not all(state.blocks[statistic].resampled for statistic in needs_of([metric])):
             assert leave_one_out is not None
-            left = left_rows(state.units, leave_one_out.of(metric))
-            intervals.append((by_jackknife(value, left, metric.range, request.confidence), None))
+            rows = left_rows(state.units, leave_one_out.of(metric))
+            intervals.append((by_jackknife(value, rows, metric.range, request.confidence), None))
             continue
         draws = drawn.of(metric)
         left = None if leave_one_out is None else leave_one_out.of(metric)

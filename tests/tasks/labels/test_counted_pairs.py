@@ -41,9 +41,10 @@ def drawn(seed: int = 0, people: int = 9, images: int = 3) -> tuple[dict[str, An
     }
 
 
-def without(sides: tuple[dict[str, Any], dict[str, Any]], people: set[str]) -> tuple[dict[str, Any], ...]:
+def without(sides: tuple[dict[str, Any], dict[str, Any]], people: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     rows = np.array([name not in people for name in sides[0]["person"].tolist()])
-    return tuple({name: column[rows] for name, column in side.items()} for side in sides)
+    first, second = ({name: column[rows] for name, column in side.items()} for side in sides)
+    return first, second
 
 
 def jackknifed(sides: Any, groups: list[set[str]], spec: str) -> tuple[float, float]:
@@ -167,6 +168,11 @@ def test_many_pairs_refuse_what_needs_every_score(monkeypatch: pytest.MonkeyPatc
         sy.compare("labels", *sides, sides[1], ["eer"], options=EVERY)
     with refuses("E-missing-column", "country"):
         sy.evaluate("labels", *sides, ["eer"], by="country", options=EVERY)
+    with refuses("E-missing-column", "person"):
+        sy.evaluate("labels", *sides, ["eer"], options=EVERY, cluster="person")
+    with refuses("E-missing-column", "person"):
+        sy.evaluate("labels", *sides, ["eer"], options=EVERY, strata="person")
+    assert not sy.check("labels", *sides, options=EVERY).findings
 
 
 def test_reports_of_many_pairs_can_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

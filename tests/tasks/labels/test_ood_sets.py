@@ -14,6 +14,7 @@ from steelyard.core.options import Options
 from steelyard.core.state import State, Totals
 from steelyard.core.task import Policy
 from steelyard.core.weights import GivenRows, Role
+from steelyard.engine.measure import needs_of
 from steelyard.io.sources import read_sides
 
 OPTIONS = {"ood": "x", "higher": "id"}
@@ -32,8 +33,9 @@ def drawn(seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
     return truth, {"id": ids, "label": rng.choice(["a", "b"], len(source)), "score": score}
 
 
-def part(sides: Any, rows: Any) -> tuple[dict[str, Any], ...]:
-    return tuple({name: column[rows] for name, column in side.items()} for side in sides)
+def part(sides: Any, rows: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    first, second = ({name: column[rows] for name, column in side.items()} for side in sides)
+    return first, second
 
 
 def of_set(sides: Any, name: str, spec: str) -> float:
@@ -51,8 +53,8 @@ def test_the_mean_over_sets_is_that_of_the_values_of_each(spec: str) -> None:
     for group, scores in report.slices["source_group"].items():
         expected = np.mean([values[name] for name in SETS if SETS[name] == group])
         assert next(iter(scores.values())).value == pytest.approx(expected, rel=1e-12)
-    low, high = score.interval
-    assert low < score.value < high
+    assert score.interval is not None
+    assert score.interval[0] < score.value < score.interval[1]
 
 
 def test_draws_keep_the_share_of_each_set() -> None:
@@ -60,7 +62,7 @@ def test_draws_keep_the_share_of_each_set() -> None:
     options = Options(task.options, OPTIONS)
     pairs = task.join(*read_sides(task, *sides, {}, options), Policy("error", "error"), options)
     metric = catalogue.parse("sources(aupr(positive=ood))", "labels")
-    state = State.of(pairs, [need.ranking for need in metric.requirements()])
+    state = State.of(pairs, needs_of([metric]))
     weights = np.random.default_rng(2).integers(0, 3, (3, len(state))).astype(np.float64)
     source = sides[0]["source"]
     weights[2, source == "tin"] = 0  # of which the draw has nothing: its plain weights stay

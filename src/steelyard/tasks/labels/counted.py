@@ -8,6 +8,7 @@ Scores are computed tile by tile and counted at once, and a table holds the coun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,11 +58,11 @@ class PairCounts:
 
     def whole(self) -> Iterator[RankingBlock]:
         """The ranking of all pairs."""
-        yield events_at_hits(self.thresholds, self.hits, self._every())
+        yield events_at_hits(self.thresholds, self.hits, self._every)
 
     def left_out(self) -> Iterator[RankingBlock]:
         """The rankings without the pairs of each group of people, one after the other."""
-        every, width = self._every(), 2 * len(self.thresholds) + 1
+        every, width = self._every, 2 * len(self.thresholds) + 1
         groups, step = int(self.group.max()) + 1, max(1, TABLE // width)
         for start in range(0, groups, step):
             counts = np.zeros((min(step, groups - start), width), dtype=np.int64)
@@ -80,12 +81,12 @@ class PairCounts:
     def _hits(self, rows: Array) -> Array:
         return np.bincount(self.place[rows], minlength=len(self.thresholds))
 
+    @cached_property
     def _every(self) -> Array:
-        if "_total" not in self.__dict__:
-            counts = np.zeros((1, 2 * len(self.thresholds) + 1), dtype=np.int64)
-            self._count(np.zeros(len(self.person), dtype=np.int32), counts)
-            self._total = counts[0]
-        return self._total
+        """All impostor pairs, counted."""
+        counts = np.zeros((1, 2 * len(self.thresholds) + 1), dtype=np.int64)
+        self._count(np.zeros(len(self.person), dtype=np.int32), counts)
+        return np.asarray(counts[0])
 
     def _count(self, row: Array, counts: Array) -> None:
         """Add impostor pairs to the rows of counts of their images; a negative row is none."""

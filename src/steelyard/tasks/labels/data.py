@@ -34,6 +34,7 @@ from steelyard.core.errors import (
     MissingColumn,
     UnknownName,
     Unmatched,
+    Unsupported,
     first_few,
     nearest,
 )
@@ -368,6 +369,11 @@ class LabelPairs(Frozen, Countable):
     def __len__(self) -> int:
         return len(self.truth) if self.truth_row is None else len(self.truth_row)
 
+    @property
+    def pair_count(self) -> int:
+        """How many pairs there are, listed or not."""
+        return len(self)
+
     @cached_property
     def rows(self) -> Array:
         """Places in the truth, one per pair."""
@@ -444,17 +450,17 @@ class LabelPairs(Frozen, Countable):
     @cached_property
     def sources(self) -> tuple[tuple[str, ...], Array] | None:
         """Names of the sources of rows out of distribution, behind "" for rows in it, and the place of each row."""
-        found = self._sources("source")
-        if found is None:
+        sets = self._sources("source")
+        if sets is None:
             return None
-        return ("", *(str(name) or "(none)" for name in found[0].tolist())), found[1] + 1
+        return ("", *(str(name) or "(none)" for name in sets[0].tolist())), sets[1] + 1
 
     def _by_source(self, name: str) -> tuple[Array, Array] | None:
         """Pairs and their values of a column of sources; a pair in distribution stands there for every value."""
-        found = self._sources(name)
-        if found is None:
+        sets = self._sources(name)
+        if sets is None:
             return None
-        names, own = found
+        names, own = sets
         times = np.where(own >= 0, 1, len(names))
         pair = np.repeat(np.arange(len(times)), times)
         place = np.arange(len(pair)) - np.repeat(np.cumsum(times) - times, times)
@@ -462,17 +468,17 @@ class LabelPairs(Frozen, Countable):
 
     def stratum_values(self, name: str) -> tuple[Array, Array]:
         """A column of strata, one value per pair; all rows in distribution are one stratum beside the sources."""
-        found = self._sources(name)
-        if found is None:
+        sets = self._sources(name)
+        if sets is None:
             return self.slice_values(name)
-        names, own = found
+        names, own = sets
         return np.append(names, f"({KNOWN})").astype(object)[own], self.owned_pairs[1]
 
     def interval_notes(self, cluster: str | None) -> tuple[str, ...]:
         """What a reader of intervals must know about what is resampled."""
         notes = [self._episode_note(cluster)]
-        if self.people is not None and self.coverage.matched > ranking.MOST_DRAWN:
-            many = count_text(self.coverage.matched, "pair", "are")
+        if self.people is not None and self.pair_count > ranking.MOST_DRAWN:
+            many = count_text(self.pair_count, "pair", "are")
             notes.append(f"{many} too many for draws: intervals are those of the jackknife over people.")
         return tuple(filter(None, notes))
 
@@ -544,7 +550,7 @@ class LabelPairs(Frozen, Countable):
         return not self.grouped and self.people is None
 
     def per_unit(self) -> LabelPairs:
-        return replace(self, among=0)
+        return replace(self, among=0) if self.people is None else self
 
     def part_of(self, metadata: Metadata, rows: int) -> LabelPairs:
         return replace(self, declared=metadata.axes["class"].ids, among=rows)
@@ -703,6 +709,17 @@ def _every_pair(truth: AllPairs, prediction: Records, policy: Policy) -> LabelPa
 
 class UnlistedPairs(LabelPairs):
     """All pairs of images where they are too many to list."""
+
+    @property
+    def pair_count(self) -> int:
+        return self.coverage.matched
+
+    @property
+    def kept_statistics(self) -> tuple[Confusion, ...]:
+        raise Unsupported(
+            f"{count_text(self.pair_count, 'pair', 'are')} too many to be kept in a state",
+            remedy="Give fewer, or a list of some of them.",
+        )
 
     def answered(self, requirements: Sequence[Any]) -> Mapping[Any, Any]:
         from steelyard.tasks.labels.counted import PairCounts, answered_blocks  # few have so many pairs

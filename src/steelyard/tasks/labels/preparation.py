@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard import _native
 from steelyard.core.errors import (
     Conflict,
     EmptyCell,
@@ -21,7 +22,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array
-from steelyard.core.records import Records
+from steelyard.core.records import Records, as_object, factorize
 
 WORDS = {"true": 1, "false": 0}
 
@@ -92,8 +93,14 @@ class PairRecords(Records):
 
 
 def label_texts(labels: Array) -> Array:
-    """Labels as texts without blanks around them."""
-    return np.array([str(value).strip() for value in labels.tolist()], dtype=object)
+    """Labels as texts without blanks around them; each distinct one is made once."""
+    code, distinct = None, labels
+    if labels.dtype.kind in "iu":
+        distinct, (code,) = factorize(labels)
+    elif labels.dtype == object and (part := _native.factor_texts(labels.tolist())) is not None:
+        code, distinct = part[0], labels[part[1]]
+    texts = as_object([str(value).strip() for value in distinct.tolist()])
+    return texts if code is None else texts[code]
 
 
 KNOWN, UNKNOWN = "id", "ood"
