@@ -100,7 +100,11 @@ def under_protocol(truth: Embeddings, prediction: Embeddings, policy: Policy, op
         other = replace(options, values={**options.values, "protocol": protocol})
         return under_protocol(truth, prediction, policy, other)
 
-    return replace(pairs, gallery=replace(pairs.gallery, under=under))
+    def shown() -> Gallery:
+        parts = _Parts([truth, prediction])
+        return _gallery(truth, prediction, parts, *_alike_rows(truth, parts), options)
+
+    return replace(pairs, gallery=replace(pairs.gallery, under=under, shown=shown))
 
 
 def _protocol(truth: Embeddings, options: Options) -> str | None:
@@ -202,7 +206,33 @@ def _gallery(
             return np.asarray(-(gallery @ queries[query]))
         return np.asarray(((gallery - queries[query]) ** 2).sum(axis=1))
 
-    return Gallery(distances, mine, theirs, _tie(parts), owner, row, cameras="query_camera" in truth)
+    cameras = "query_camera" in truth
+    junk = np.zeros(len(theirs), dtype=bool)
+    if "gallery_label" in truth and _protocol(truth, options) in JUNK_IS_OUT:
+        junk = np.array([str(label).strip() == "-1" for label in truth["gallery_label"].tolist()])
+    camera = factorize(truth["query_camera"], truth["gallery_camera"])[1] if cameras else []
+
+    def out(query: int) -> Array:
+        gone = junk.copy()
+        if cameras:
+            gone |= (theirs == mine[query]) & (camera[1] == camera[0][query])
+        if parts.itself[query] >= 0:
+            gone[parts.itself[query]] = True
+        return gone
+
+    return Gallery(
+        distances,
+        mine,
+        theirs,
+        _tie(parts),
+        owner,
+        row,
+        (_names(parts.query), _names(parts.gallery)),
+        out,
+        _text_order(parts.query),
+        cameras=cameras,
+        vectors=None if DISTANCE in prediction else options.of("distance"),
+    )
 
 
 def _same_camera(truth: Embeddings, owner: Array, row: Array) -> Array | None:
