@@ -506,3 +506,20 @@ def test_the_page_of_vectors_shows_distances() -> None:
         assert [mark.label for mark in first.layers[0].marks][1:] == expected
     lists = {"query": ["q"], "doc": ["a"], "relevance": [1]}, {"query": ["q"], "doc": ["a"], "score": [1]}
     assert sy.evaluate("rankings", *lists, ["map"], confidence=None).details.gallery() is None
+
+
+@pytest.mark.parametrize("images", [3, 30])
+def test_equal_distances_have_the_ranks_of_lists(images: int) -> None:
+    rng = np.random.default_rng(images)
+    labels, distance = rng.integers(0, 2, images), rng.integers(0, 6, (4, images))
+    query = np.array([0, 1, 0, 1])
+    truth = {"query_label": query, "gallery_label": labels}
+    rows = [(q, g) for q in range(4) for g in range(images)]
+    judged = {"query": [q for q, _ in rows], "doc": [g for _, g in rows]}
+    relevant = {"relevance": [int(query[q] == labels[g]) for q, g in rows]}
+    run = judged | {"score": [-int(distance[q, g]) for q, g in rows]}
+    specs = ("map", "minp", "hit@1", "mrr(ties=input)")
+    arrays = sy.evaluate("rankings", truth, {"distance": distance}, specs, confidence=None)
+    lists = sy.evaluate("rankings", judged | relevant, run, specs, confidence=None)
+    for spec in specs:
+        assert arrays.units().values[spec] == pytest.approx(lists.units().values[spec], nan_ok=True)
