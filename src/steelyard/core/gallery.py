@@ -23,7 +23,7 @@ class Mark(Frozen):
 
     `matched` says whether it has a partner, `counts` is False where it counts neither way. `score` is that of a
     prediction, and for a true object that of its partner: below a threshold both are gone. `tags` are the errors that
-    it is part of: "error:loose box", "cell:1>2:0-40".
+    it is part of: "error:loose box", "cell:1>2:0-40". `files` are names of an image that fills a box, as of a shot.
     """
 
     kind: MarkKind
@@ -34,6 +34,7 @@ class Mark(Frozen):
     counts: bool = True
     score: float | None = None
     tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
     def faults(self) -> dict[str, str]:
         """What cannot be drawn, by field."""
@@ -98,7 +99,10 @@ class Sweep(Frozen):
 
 
 class Gallery(Frozen):
-    """Units to look at, the worst first; `of` is how many units there are, `by` what they are chosen by."""
+    """Units to look at, the worst first; `of` is how many units there are, `by` what they are chosen by.
+
+    `words` say what marks mean where they are not of detections: ("tp", "right"), ("fp", "wrong").
+    """
 
     unit: str
     of: int
@@ -106,6 +110,7 @@ class Gallery(Frozen):
     shots: tuple[Shot, ...]
     sweep: Sweep | None = None
     threshold: float | None = None
+    words: tuple[tuple[str, str], ...] = ()
 
 
 def round_parts(parts: Iterable[Sequence[float]]) -> Parts:

@@ -81,7 +81,8 @@ class Task(Frozen):
         metrics by which models are compared class by class; `scene(pairs, unit, metric)` a picture of one unit, for the
         metric `pictured` where none is asked for; `steps(pairs, unit)` the pictures of a
         unit that has many, and then `scene(pairs, unit, metric, step)` one of them; `explain(pairs, tools)` why other
-        tools print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them.
+        tools print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them;
+        `gallery_words` what marks on a page mean, where they are not of detections.
         """
         function = getattr(import_module(self.views), name, None) if self.views else None
         return None if isinstance(function, ModuleType) else function  # an imported module is not a view

@@ -41,7 +41,8 @@ def report_gallery(task: Task, pairs: Any, units: UnitTable, metrics: Sequence[M
     sweep = task.view("sweep")
     swept = None if sweep is None else sweep(pairs)
     threshold = None if swept is None else swept.scores[swept.start]
-    return Gallery(units.unit, len(units.units), metric.label, tuple(shots), swept, threshold) if shots else None
+    words = task.view("gallery_words") or ()
+    return Gallery(units.unit, len(units.units), metric.label, tuple(shots), swept, threshold, words) if shots else None
 
 
 def pair_gallery(
@@ -74,7 +75,8 @@ def pair_gallery(
             shots.append(replace(first, layers=tuple(layers), bounds=bounds))
     sweep = task.view("sweep")
     threshold = None if sweep is None else 0.5
-    return Gallery(tables[0].unit, len(tables[0].units), metric.label, tuple(shots), None, threshold) if shots else None
+    words, unit = task.view("gallery_words") or (), tables[0].unit
+    return Gallery(unit, len(tables[0].units), metric.label, tuple(shots), None, threshold, words) if shots else None
 
 
 def distance_from_best(values: Array, better: str) -> Array:

@@ -50,7 +50,12 @@ def test_without_probes_that_are_not_enrolled_hit_rates_stay() -> None:
     mated = {name: column[:16] for name, column in truth.items()}
     report = sy.evaluate("rankings", mated, run, ["fnir@0.1", "hit@1"], confidence=None)
     assert np.isnan(report["fnir@0.1"].value)
+    assert "every probe is enrolled" in report["fnir@0.1"].undefined_reason
     assert report["hit@1"].value == GOLDEN["rank"]["1"]
+    strangers = {name: column[16:] for name, column in truth.items()}
+    report = sy.evaluate("rankings", strangers, run, ["tpir@0.1"], confidence=None)
+    assert np.isnan(report["tpir@0.1"].value)
+    assert "no probe is enrolled" in report["tpir@0.1"].undefined_reason
 
 
 def test_a_probe_whose_mate_is_not_found_is_missed() -> None:

@@ -462,3 +462,64 @@ def test_labels_without_cameras_are_no_people() -> None:
     truth, models = crowd()
     labels = {name: column for name, column in truth.items() if name.endswith("label")}
     assert sy.evaluate("rankings", labels, models[0], ["hit@1"]).request.cluster is None
+
+
+def test_the_page_shows_the_nearest_images_of_the_worst_queries(tmp_path: Path) -> None:
+    distance = np.array([[5, 1, 2, 3, 4], [3, 1, 2, 5, 4]])
+    truth = {
+        "query_label": np.array([1, 2]),
+        "gallery_label": np.array([1, 2, 1, -1, 1]),
+        "query_camera": np.array([0, 0]),
+        "gallery_camera": np.array([1, 1, 0, 0, 2]),
+        "query_id": np.array(["q1", "q2"]),
+        "gallery_id": np.array(["a", "b", "c", "d", "e"]),
+    }
+    report = sy.evaluate("rankings", truth, {"distance": distance}, ["map"], confidence=None)
+    gallery = report.details.gallery()
+    shown = {
+        shot.unit: [(mark.label, mark.matched if mark.counts else None) for mark in shot.layers[0].marks]
+        for shot in gallery.shots
+    }
+    assert shown == {
+        # b is another person, c is of the query's camera, d is junk
+        "q1": [("q1", True), ("1 b", False), ("2 c", None), ("3 d", None), ("4 e", True), ("5 a", True)],
+        "q2": [("q2", True), ("1 b", True), ("2 c", False), ("3 a", False), ("4 e", False), ("5 d", None)],
+    }
+    assert [shot.unit for shot in gallery.shots] == ["q1", "q2"]  # q1 has ap (1/2 + 2/3) / 2, q2 has 1
+    image = pytest.importorskip("PIL.Image")
+    for name in ("q1", "a", "b"):
+        image.new("RGB", (8, 16), (200, 0, 0)).save(tmp_path / f"{name}.png")
+    report.to_html(tmp_path / "page.html", images=tmp_path)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<image ") == 5  # q1, and a and b in both rows
+    for words in ("2 right, 1 wrong, 2 taken out", "1 right, 3 wrong, 1 taken out", "Thumbnails: 5 of 12."):
+        assert words in page
+    assert "missed (false negative)" not in page
+
+
+def test_the_page_of_vectors_shows_distances() -> None:
+    truth = {"query_label": np.array([1, 2]), "gallery_label": np.array([2, 1])}
+    vectors = {"query": np.array([[1.0, 0], [0, 2]]), "gallery": np.array([[3.0, 4], [0, 1]])}
+    for distance, expected in (("cosine", ["0.4 0", "1 1"]), ("l2", ["1.41 1", "4.47 0"])):
+        report = sy.evaluate("rankings", truth, vectors, ["map"], confidence=None, options={"distance": distance})
+        first = next(shot for shot in report.details.gallery().shots if shot.unit == "0")
+        assert [mark.label for mark in first.layers[0].marks][1:] == expected
+    lists = {"query": ["q"], "doc": ["a"], "relevance": [1]}, {"query": ["q"], "doc": ["a"], "score": [1]}
+    assert sy.evaluate("rankings", *lists, ["map"], confidence=None).details.gallery() is None
+
+
+@pytest.mark.parametrize("images", [3, 30])
+def test_equal_distances_have_the_ranks_of_lists(images: int) -> None:
+    rng = np.random.default_rng(images)
+    labels, distance = rng.integers(0, 2, images), rng.integers(0, 6, (4, images))
+    query = np.array([0, 1, 0, 1])
+    truth = {"query_label": query, "gallery_label": labels}
+    rows = [(q, g) for q in range(4) for g in range(images)]
+    judged = {"query": [q for q, _ in rows], "doc": [g for _, g in rows]}
+    relevant = {"relevance": [int(query[q] == labels[g]) for q, g in rows]}
+    run = judged | {"score": [-int(distance[q, g]) for q, g in rows]}
+    specs = ("map", "minp", "hit@1", "mrr(ties=input)")
+    arrays = sy.evaluate("rankings", truth, {"distance": distance}, specs, confidence=None)
+    lists = sy.evaluate("rankings", judged | relevant, run, specs, confidence=None)
+    for spec in specs:
+        assert arrays.units().values[spec] == pytest.approx(lists.units().values[spec], nan_ok=True)

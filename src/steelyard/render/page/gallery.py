@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from os import PathLike
 
@@ -34,6 +34,7 @@ STATES = {
 }
 
 Bounds = tuple[float, float, float, float]
+Words = Sequence[tuple[str, str]]
 
 
 class Thumbnails:
@@ -44,11 +45,11 @@ class Thumbnails:
         self.room = min(IMAGE_BYTES, room)
         self.shown = self.dropped = self.lacking = 0
 
-    def find(self, shot: Shot) -> Thumbnail | None:
-        """The thumbnail of a shot; None where there is no file, or no room left."""
-        if self.folder is None or not shot.files:
+    def find(self, files: tuple[str, ...]) -> Thumbnail | None:
+        """The thumbnail of a file with one of these names; None where there is no file, or no room left."""
+        if self.folder is None or not files:
             return None
-        small = self.folder.thumbnail(shot.files)
+        small = self.folder.thumbnail(files)
         if small is None:
             self.lacking += 1
             return None
@@ -73,7 +74,7 @@ def report_gallery(gallery: Gallery | None, images: str | PathLike[str] | None, 
     if gallery is None or not gallery.shots:
         return Section("")
     thumbnails = Thumbnails(images, room)
-    drawn = [(shot, _shot(shot, f"shot-{i}", gallery.threshold, thumbnails)) for i, shot in enumerate(gallery.shots)]
+    drawn = [(shot, _shot(shot, f"shot-{i}", gallery, thumbnails)) for i, shot in enumerate(gallery.shots)]
     worst = [html for shot, html in drawn if shot.worst]
     others = [html for shot, html in drawn if not shot.worst]
     units = count_text(2, gallery.unit).partition(" ")[2]
@@ -89,7 +90,7 @@ def report_gallery(gallery: Gallery | None, images: str | PathLike[str] | None, 
     )
     body = (
         f'<div class="gallery" data-threshold="{"" if gallery.threshold is None else repr(gallery.threshold)}">'
-        f"{_sweep(gallery.sweep)}{_legend(gallery.shots)}"
+        f"{_sweep(gallery.sweep)}{_legend(gallery.shots, gallery.words)}"
         f'<p class="filter" hidden><output aria-live="polite"></output> <button type="button" class="plain">Show all'
         f'</button></p><p class="legend">{escape(note)}</p><div class="shots">{"".join(worst)}</div>{more}</div>'
     )
@@ -106,8 +107,7 @@ def pair_galleries(
             continue
         units = count_text(2, gallery.unit).partition(" ")[2]
         drawn = [
-            _pair(shot, f"pair-{place}-{i}", gallery.threshold, thumbnails, (first, name))
-            for i, shot in enumerate(gallery.shots)
+            _pair(shot, f"pair-{place}-{i}", gallery, thumbnails, (first, name)) for i, shot in enumerate(gallery.shots)
         ]
         heading = f"<h3>{escape(first)} and {escape(name)}</h3>" if len(galleries) > 1 else ""
         counted = len({shot.unit for shot in gallery.shots})
@@ -117,7 +117,8 @@ def pair_galleries(
             f"{_missing(thumbnails, gallery.shots).strip()}"
         )
         parts.append(
-            f'{heading}<div class="gallery">{_legend(gallery.shots)}<p class="legend">{escape(note.strip())}</p>'
+            f'{heading}<div class="gallery">{_legend(gallery.shots, gallery.words)}'
+            f'<p class="legend">{escape(note.strip())}</p>'
             f'<div class="shots pairs">{"".join(drawn)}</div></div>'
         )
     return Section("".join(parts), thumbnails.shown > 0)
@@ -132,40 +133,41 @@ def gallery_shots(
     shots = [shot for shot in gallery.shots if shot.unit in units and shot.worst]
     own = hashlib.sha256(repr((shots, names)).encode("utf-8", "replace")).hexdigest()[:8]  # ids of several galleries
     drawn = [
-        _shot(shot, f"shot-{own}-{i}", gallery.threshold, thumbnails)
+        _shot(shot, f"shot-{own}-{i}", gallery, thumbnails)
         if names is None
-        else _pair(shot, f"pair-{own}-{i}", gallery.threshold, thumbnails, names)
+        else _pair(shot, f"pair-{own}-{i}", gallery, thumbnails, names)
         for i, shot in enumerate(shots)
     ]
     said = count_text(2, gallery.unit).partition(" ")[2]
     chosen = f"The worst {said} by {gallery.by}" if names is None else f"The {said} whose {gallery.by} differs most"
     note = f"{chosen}: {len(units)} of {gallery.of:,}.{_missing(thumbnails, shots)}"
     kind = "shots" if names is None else "shots pairs"
-    return (
-        f'{_legend(shots)}<p class="legend"><small>{escape(note)}</small></p><div class="{kind}">{"".join(drawn)}</div>'
-    )
+    legend = f'{_legend(shots, gallery.words)}<p class="legend"><small>{escape(note)}</small></p>'
+    return f'{legend}<div class="{kind}">{"".join(drawn)}</div>'
 
 
 def _missing(thumbnails: Thumbnails, shots: Sequence[Shot]) -> str:
     """What a reader must know of images that are not there."""
-    if not any(shot.files for shot in shots):  # they show no image, such as scenes from above
+    files = [files for shot in shots for files in (shot.files, *(m.files for one in shot.layers for m in one.marks))]
+    wanted = sum(map(bool, files))
+    if not wanted:  # they show no image, such as scenes from above
         return ""
     if thumbnails.folder is None:
         return " Give the folder of the images when the page is written to see them under the marks."
-    parts = [f" Thumbnails: {thumbnails.shown} of {len(shots)}."] if thumbnails.shown < len(shots) else []
+    parts = [f" Thumbnails: {thumbnails.shown} of {wanted}."] if thumbnails.shown < wanted else []
     parts += [f" {count_text(thumbnails.lacking, 'file')} not found."] if thumbnails.lacking else []
     parts += [f" {thumbnails.dropped} left out to keep the page small."] if thumbnails.dropped else []
     return "".join(parts)
 
 
-def _legend(shots: Sequence[Shot]) -> str:
+def _legend(shots: Sequence[Shot], words: Words) -> str:
     """What the marks mean; the script makes buttons of them that hide a kind."""
     present = {_state(mark, None) for shot in shots for layer in shot.layers for mark in layer.marks}
-    present |= {"tp", "fp", "fn"}
+    present |= set() if words else {"tp", "fp", "fn"}
     entries = "".join(
         f'<span class="entry" data-state="{state}"><svg width="30" height="14" aria-hidden="true">'
         f'<g class="mark {state}"><rect x="2" y="2" width="26" height="10"/></g></svg>{escape(text)}</span>'
-        for state, text in STATES.items()
+        for state, text in (STATES | dict(words)).items()
         if state in present
     )
     return f'<div class="key" role="group" aria-label="Marks that are shown">{entries}</div>'
@@ -187,28 +189,31 @@ def _hidden(mark: Mark, threshold: float | None) -> bool:
     return mark.role == "prediction" and below
 
 
-def _counts(marks: Sequence[Mark], threshold: float | None) -> str:
+def _counts(marks: Sequence[Mark], gallery: Gallery) -> str:
+    threshold = gallery.threshold
     states = [_state(mark, threshold) for mark in marks if not _hidden(mark, threshold)]
+    if gallery.words:
+        return ", ".join(f"{states.count(state)} {word}" for state, word in gallery.words if state != "gt")
     return ", ".join(f"{states.count(state)} {state.upper()}" for state in ("tp", "fp", "fn"))
 
 
-def _shot(shot: Shot, name: str, threshold: float | None, thumbnails: Thumbnails) -> str:
-    layer, small = shot.layers[0], thumbnails.find(shot)
-    svg = _drawing(shot, layer.marks, name, threshold, small, first=True)
+def _shot(shot: Shot, name: str, gallery: Gallery, thumbnails: Thumbnails) -> str:
+    layer, small = shot.layers[0], thumbnails.find(shot.files)
+    svg = _drawing(shot, layer.marks, name, gallery, small, thumbnails, first=True)
     return (
         f'<figure class="shot" id="{name}">{svg}<figcaption>{escape(shot.title)}<small>'
-        f'<span class="count">{_counts(layer.marks, threshold)}</span>; {escape(layer.summary)}</small></figcaption>'
+        f'<span class="count">{_counts(layer.marks, gallery)}</span>; {escape(layer.summary)}</small></figcaption>'
         "</figure>"
     )
 
 
-def _pair(shot: Shot, name: str, threshold: float | None, thumbnails: Thumbnails, names: tuple[str, str]) -> str:
-    small, sides = thumbnails.find(shot), []
+def _pair(shot: Shot, name: str, gallery: Gallery, thumbnails: Thumbnails, names: tuple[str, str]) -> str:
+    small, sides = thumbnails.find(shot.files), []
     for place, (layer, model) in enumerate(zip(shot.layers, names, strict=False)):
-        svg = _drawing(shot, layer.marks, name, threshold, small, first=place == 0)
+        svg = _drawing(shot, layer.marks, name, gallery, small, thumbnails, first=place == 0)
         sides.append(
             f'<div class="side" data-model="{escape(model)}">{svg}<p><b>{escape(model)}</b> <small>'
-            f"{_counts(layer.marks, threshold)}; {escape(layer.summary)}</small></p></div>"
+            f"{_counts(layer.marks, gallery)}; {escape(layer.summary)}</small></p></div>"
         )
     return (
         f'<figure class="shot swipe" id="{name}"><figcaption>{escape(shot.title)}</figcaption>'
@@ -217,9 +222,11 @@ def _pair(shot: Shot, name: str, threshold: float | None, thumbnails: Thumbnails
 
 
 def _drawing(
-    shot: Shot, marks: Sequence[Mark], name: str, threshold: float | None, small: Thumbnail | None, *, first: bool
-) -> str:
+    shot: Shot, marks: Sequence[Mark], name: str, gallery: Gallery, small: Thumbnail | None, thumbnails: Thumbnails, *,
+    first: bool,
+) -> str:  # fmt: skip
     """Marks over the image, to scale; the image of a second drawing is that of the first."""
+    threshold = gallery.threshold
     left, top, right, bottom = shot.bounds if shot.fits or small is None else (0.0, 0.0, small.width, small.height)
     width, height = right - left, bottom - top
     scale = min(WIDE / width, TALL / height)
@@ -235,8 +242,11 @@ def _drawing(
     elif small is not None:
         body.append(f'<use href="#{name}-image"/>')
     labels = _labels(marks, frame, threshold)
-    body += [_mark(mark, frame, threshold, labels.get(i, "")) for i, mark in enumerate(marks)]
-    said = f"{shot.title}: {_counts(marks, threshold)}"
+    words = STATES | dict(gallery.words)
+    for place, mark in enumerate(marks):
+        body.append(_tile(mark, frame, thumbnails.find(mark.files)))
+        body.append(_mark(mark, frame, threshold, labels.get(place, ""), words))
+    said = f"{shot.title}: {_counts(marks, gallery)}"
     return (
         f'<svg{"" if small is None else " class=pictured"} viewBox="0 0 {number(wide)} {number(high)}" '
         f'width="{number(wide)}" height="{number(high)}" role="img" '
@@ -285,9 +295,22 @@ def _shape(mark: Mark, frame: Frame) -> str:
     return "".join(drawn)
 
 
-def _mark(mark: Mark, frame: Frame, threshold: float | None, label: str) -> str:
+def _tile(mark: Mark, frame: Frame, small: Thumbnail | None) -> str:
+    """The image that fills a box."""
+    if small is None:
+        return ""
+    x, y = frame.points(mark.parts[0][:2])[0]
+    wide, high = (side * frame.scale for side in mark.parts[0][2:])
+    data = base64.b64encode(small.data).decode("ascii")
+    return (
+        f'<image href="data:{small.media};base64,{data}" x="{number(x)}" y="{number(y)}" width="{number(wide)}" '
+        f'height="{number(high)}"/>'
+    )
+
+
+def _mark(mark: Mark, frame: Frame, threshold: float | None, label: str, words: Mapping[str, str]) -> str:
     state = _state(mark, threshold)
-    said = f"{STATES.get(state, 'pair')}{': ' if mark.label else ''}{mark.label}"
+    said = f"{words.get(state, 'pair')}{': ' if mark.label else ''}{mark.label}"
     held = f' data-r="{mark.role[0]}"' if mark.score is not None or mark.tags else ""
     if mark.score is not None:
         held += f' data-s="{mark.score!r}"'
@@ -312,7 +335,8 @@ def _labels(marks: Sequence[Mark], frame: Frame, threshold: float | None) -> dic
     drawn: dict[int, str] = {}
     for place in sorted((i for i, mark in enumerate(marks) if mark.label and mark.parts), key=rank):
         mark = marks[place]
-        text = fit_names([mark.label], 110.0, LETTERS)[0]
+        room_for = mark.parts[0][2] * frame.scale * 1.2 if mark.files else 110.0
+        text = fit_names([mark.label], room_for, LETTERS)[0]
         wide = text_width(text, LETTERS) * 1.02
         x0, y0, x1, y1 = _extent(mark, frame)
         for x, y in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -46,6 +47,7 @@ OPTIONS = (
     ),
 )
 MOST_ROWS = 1 << 30
+MOST_COUNTED = 8  # wanted documents of a query: to sort its distances is faster for more
 
 
 def landmark_level(options: Options) -> str | None:
@@ -100,7 +102,11 @@ def under_protocol(truth: Embeddings, prediction: Embeddings, policy: Policy, op
         other = replace(options, values={**options.values, "protocol": protocol})
         return under_protocol(truth, prediction, policy, other)
 
-    return replace(pairs, gallery=replace(pairs.gallery, under=under))
+    def shown() -> Gallery:
+        parts = _Parts([truth, prediction])
+        return _gallery(truth, prediction, parts, *_alike_rows(truth, parts), options)
+
+    return replace(pairs, gallery=replace(pairs.gallery, under=under, shown=shown))
 
 
 def _protocol(truth: Embeddings, options: Options) -> str | None:
@@ -202,7 +208,33 @@ def _gallery(
             return np.asarray(-(gallery @ queries[query]))
         return np.asarray(((gallery - queries[query]) ** 2).sum(axis=1))
 
-    return Gallery(distances, mine, theirs, _tie(parts), owner, row, cameras="query_camera" in truth)
+    cameras = "query_camera" in truth
+    junk = np.zeros(len(theirs), dtype=bool)
+    if "gallery_label" in truth and _protocol(truth, options) in JUNK_IS_OUT:
+        junk = np.array([str(label).strip() == "-1" for label in truth["gallery_label"].tolist()])
+    camera = factorize(truth["query_camera"], truth["gallery_camera"])[1] if cameras else []
+
+    def out(query: int) -> Array:
+        gone = junk.copy()
+        if cameras:
+            gone |= (theirs == mine[query]) & (camera[1] == camera[0][query])
+        if parts.itself[query] >= 0:
+            gone[parts.itself[query]] = True
+        return gone
+
+    return Gallery(
+        distances,
+        mine,
+        theirs,
+        _tie(parts),
+        owner,
+        row,
+        (_names(parts.query), _names(parts.gallery)),
+        out,
+        _text_order(parts.query),
+        cameras=cameras,
+        vectors=None if DISTANCE in prediction else options.of("distance"),
+    )
 
 
 def _same_camera(truth: Embeddings, owner: Array, row: Array) -> Array | None:
@@ -218,25 +250,31 @@ def _same_camera(truth: Embeddings, owner: Array, row: Array) -> Array | None:
 def _distance_ranks(
     distance: Array, starts: Array, row: Array, tie: Array, itself: Array
 ) -> tuple[Ranks, Array, Array]:
-    """Ranks of the wanted documents, by input order, and of the last of equals: nearer ones are counted, not sorted."""
+    """Ranks of the wanted documents, by input order, and of the last of equals: nearer ones are counted.
+
+    The distances of a query with many wanted documents are sorted once, without their places.
+    """
     rank, in_order, last = (np.zeros(len(row), dtype=np.int64) for _ in range(3))
     tied = np.zeros(len(starts) - 1, dtype=bool)
-    for query in range(len(starts) - 1):
-        line, own = distance[query], int(itself[query])
-        for at in range(int(starts[query]), int(starts[query + 1])):
-            value = line[row[at]]
-            nearer, upto = np.count_nonzero(line < value), np.count_nonzero(line <= value)
-            first = earlier = 0
-            if upto - nearer > 1:
-                equal = np.flatnonzero(line == value)
-                equal = equal[equal != own]
-                first = int(np.count_nonzero(tie[equal] > tie[row[at]]))
-                earlier = int(np.count_nonzero(equal < row[at]))
-                tied[query] |= len(equal) > 1
-            if own >= 0:
-                nearer -= int(line[own] < value)
-                upto -= int(line[own] <= value)
-            rank[at], in_order[at], last[at] = nearer + first + 1, nearer + earlier + 1, upto
+    for query, (begin, end) in enumerate(itertools.pairwise(starts.tolist())):
+        line, own, places = distance[query], int(itself[query]), row[begin:end]
+        values = line[places]
+        if len(places) > MOST_COUNTED:
+            ordered = np.sort(line)
+            nearer, upto = ordered.searchsorted(values), ordered.searchsorted(values, side="right")
+        else:
+            nearer = np.array([np.count_nonzero(line < value) for value in values], dtype=np.int64)
+            upto = np.array([np.count_nonzero(line <= value) for value in values], dtype=np.int64)
+        first, earlier = np.zeros((2, len(places)), dtype=np.int64)
+        for at in np.flatnonzero(upto - nearer > 1).tolist():
+            equal = np.flatnonzero(line == values[at])
+            equal = equal[equal != own]
+            first[at] = np.count_nonzero(tie[equal] > tie[places[at]])
+            earlier[at] = np.count_nonzero(equal < places[at])
+            tied[query] |= len(equal) > 1
+        if own >= 0:
+            nearer, upto = nearer - (line[own] < values), upto - (line[own] <= values)
+        rank[begin:end], in_order[begin:end], last[begin:end] = nearer + first + 1, nearer + earlier + 1, upto
     return Ranks(rank, rank.copy(), tied), in_order, last
 
 

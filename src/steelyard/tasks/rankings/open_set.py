@@ -18,8 +18,10 @@ from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats
+from steelyard.tasks.rankings.sums import Answerable
 from steelyard.tasks.shared.rates import Rates, one_ranking
 
+MATED = Answerable(1)
 LOWEST = -1e300  # of probes that find nothing: below every score, and still finite
 
 
@@ -71,7 +73,16 @@ class OpenSetMetric(Metric):
         return Rates(Candidates(self.rank, self.ties), "tar", (float(self.fpir), 0.0))
 
     def requirements(self) -> tuple[Requirement, ...]:
-        return (self.curve,)
+        return (self.curve, MATED)
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        """Which kind of probes is missing, and what gives it."""
+        if not totals[MATED][0]:
+            return "no probe is enrolled: give the person, or the relevant document, of those that are"
+        return (
+            "every probe is enrolled, and the rate of false identifications needs probes that are not: leave their "
+            "person empty, or give them no relevant document"
+        )
 
 
 class TruePositiveIdentification(OpenSetMetric):
@@ -82,7 +93,7 @@ class TruePositiveIdentification(OpenSetMetric):
     A probe is identified where its mate is within the rank (the first by default, `rank=0` for any) and scores at least
     the threshold. Of equal scores the mate is the first, or with `ties=worst` the last.
 
-    Undefined when there are no probes that are enrolled, or none that are not.
+    Undefined when no probe is enrolled, or all are.
 
     Pros:
     - The working point of a watch list, where most people who pass are not on it.
@@ -106,7 +117,7 @@ class FalseNegativeIdentification(OpenSetMetric):
 
     1 - TPIR.
 
-    Undefined when there are no probes that are enrolled, or none that are not.
+    Undefined when no probe is enrolled, or all are.
 
     Pros:
     - The figure of NIST's evaluations of 1:N search.

@@ -24,7 +24,9 @@ class Gallery(Frozen):
     """All gallery images: their identities, what orders equal distances, and distances from a query.
 
     `query` and `place` are those of each judged row; `identity` is a code per image and `query_identity` one per query.
-    `under` ranks them under another protocol.
+    `names` are those of queries and images, `out` says which images are out of a query's list, `unit_query` is the
+    query of each unit. Of vectors `distances` are only what orders them: minus the cosine, or the square (`vectors` is
+    "cosine" or "l2"). `under` ranks the images under another protocol, and `shown` is the gallery with its junk.
     """
 
     distances: Callable[[int], Array]
@@ -33,8 +35,13 @@ class Gallery(Frozen):
     tie: Array
     query: Array
     place: Array
+    names: tuple[Array, Array]
+    out: Callable[[int], Array]
+    unit_query: Array
     under: Callable[[str], Any] | None = None
     cameras: bool = False
+    vectors: str | None = None
+    shown: Callable[[], Any] | None = None
 
 
 def shares_nearer(line: Array, tie: Array, identity: Array, own: int, place: int) -> Array:

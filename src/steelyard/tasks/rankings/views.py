@@ -10,6 +10,7 @@ import numpy as np
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.block import Block
 from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.gallery import Layer, Mark, Shot
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, UNITS, WeightPlan
 from steelyard.core.state import State
@@ -19,12 +20,16 @@ from steelyard.core.weights import Role
 from steelyard.tasks.rankings.explain import explain as explain
 from steelyard.tasks.rankings.graded import DiscountedGain
 from steelyard.tasks.rankings.hits import Hit, Precision, Recall
+from steelyard.tasks.rankings.single_shot import Gallery
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 CMC_RANKS = 50
 DRAWS = 300  # of the band around a curve
 MOST_QUERIES = 400
 MOST_BARS = 40
+NEAREST = 10  # images of a query that are shown
+TILE, STEP, STEP_Y = 56.0, 72.0, 84.0
+gallery_words = (("tp", "right"), ("fp", "wrong"), ("nc", "taken out"), ("gt", "the query"))
 
 
 def figures(pairs: RankedPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
@@ -63,6 +68,32 @@ def cmc(pairs: RankedPairs, state: State) -> Figure:
         {"x": "rank k", "y": "share of queries with a match among the first k"},
         f"hit@k by k. The band holds 95 % of the values of resampled {drawn_as}.",
     )
+
+
+def shots(pairs: RankedPairs, units: Sequence[int]) -> list[list[Shot]]:
+    """The query and its nearest ten images: right, wrong, or out of the list, which have no rank."""
+    if pairs.gallery is None or pairs.gallery.shown is None:
+        return [[] for _ in units]
+    gallery: Gallery = pairs.gallery.shown()
+    return [[_nearest(gallery, int(gallery.unit_query[unit]))] for unit in units]
+
+
+def _nearest(gallery: Gallery, query: int) -> Shot:
+    line, out = gallery.distances(query), gallery.out(query)
+    queries, images = gallery.names
+    nearest = np.lexsort((-gallery.tie, line))[:NEAREST].tolist()
+    right = gallery.identity == gallery.query_identity[query]
+    shown = {"cosine": 1 + line, "l2": np.sqrt(np.abs(line))}.get(gallery.vectors or "", line)
+    name = str(queries[query])
+    marks = [Mark("box", "truth", ((0, STEP_Y / 2, TILE, TILE),), name, files=(name,))]
+    for place, image in enumerate(nearest):
+        row, column = divmod(place, NEAREST // 2)
+        part = (STEP * (column + 1.3), STEP_Y * (row + 0.15), TILE, TILE)
+        label = f"{shown[image]:.3g} {images[image]}"
+        marks.append(
+            Mark("box", "prediction", (part,), label, bool(right[image]), not out[image], files=(str(images[image]),))
+        )
+    return Shot(name, name, (-4, 0, STEP * (NEAREST // 2 + 1.3), 2 * STEP_Y), (Layer(tuple(marks)),), fits=True)
 
 
 def depth(pairs: RankedPairs) -> Figure:
