@@ -380,9 +380,9 @@ def shown_simulate(record: dict[str, Any]) -> str:
     return (
         f"{record['passed']} simulated tests of intervals, p-values and plans passed, {record['failed']} failed, on "
         f"{record['sets']:,} test sets each.\nThe table of [How sure is a number](statistics.md) has "
-        f"{record['metrics']} metrics of simulated populations at several numbers\nof units: of {record['shares']:,} coverages "
-        f"{record['inside'] / record['shares']:.0%} lie in 93 to 97 %, their median is {record['median']} %, and "
-        f"{record['below']} lie below 93 % by more than two standard errors."
+        f"{record['metrics']} metrics of simulated populations at several numbers\nof units: of "
+        f"{record['shares']:,} coverages {record['inside'] / record['shares']:.0%} lie in 93 to 97 %, "
+        f"their median is {record['median']} %, and {record['below']} lie below 93 % by more than two standard errors."
     )
 
 

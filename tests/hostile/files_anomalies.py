@@ -84,7 +84,7 @@ NAN, INFINITE = SCORES.copy(), SCORES.copy()
 NAN[0, 1], INFINITE[1, 2] = np.nan, np.inf
 
 ROWS = [
-    prediction("a map smaller than its mask", npy(SCORES[:1]), "0.npy", "3×1", "3×2", "resize=bilinear"),
+    prediction("a map smaller than its mask", npy(SCORES[:1]), "0.npy", "3×1", "3×2", "--resize bilinear"),
     prediction("a map larger than its mask", npy(np.tile(SCORES, (2, 2))), "0.npy", "6×4", "3×2"),
     prediction("nan in a map", npy(NAN), "0.npy", "1 value", "row 0, column 1"),
     prediction("infinity in a map", npy(INFINITE), "0.npy", "row 1, column 2"),
@@ -117,13 +117,13 @@ ROWS = [
     folder(
         "a defective image with an empty mask",
         "bent/0",
-        "empty_mask=good",
+        "--empty-mask good",
         **{"t__ground_truth__bent__0_mask__png": png(MASK * 0)},
     ),
     folder("a defective image without a mask", "bent/0", "no mask", without=("t/ground_truth/bent/0_mask.png",)),
     folder("a mask that is damaged", "0_mask.png", **{"t__ground_truth__bent__0_mask__png": png(MASK)[:40]}),
     folder("a limit of 0", "limit", "above 0", options="-m aupro@0"),
-    folder("a limit above 1", "limit", "to 1", options="-m aupro@1.5"),
+    folder("a limit above 1", "limit", "at most 1", options="-m aupro@1.5"),
     folder("a low end above the high one", "low=0.1", "high=0.01", options="-m 'aupimo(low=0.1, high=0.01)'"),
     folder("thresholds without their tool", "mvtec3d", options="-m 'aupro(thresholds=100)'"),
     folder("an old anomalib", "like", options="-m 'aupro(like=anomalib2.2)'"),

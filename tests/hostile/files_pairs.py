@@ -43,7 +43,7 @@ ROWS: list[Row] = [
     vectors("nan", "p.npz", "row 1", image=IMAGES, vector=np.array([[1.0], [np.nan], [2.0]])),
     vectors("inf", "p.npz", "row 0", image=IMAGES, vector=np.full((3, 2), np.inf)),
     vectors("1e200", "p.npz", "1e+100", image=IMAGES, vector=np.full((3, 2), 1e200)),
-    vectors("zero", "no direction", "'z'", "distance=l2", image=IMAGES, vector=np.diag([1.0, 1.0, 0.0])),
+    vectors("zero", "no direction", "'z'", "--distance l2", image=IMAGES, vector=np.diag([1.0, 1.0, 0.0])),
     vectors("text", "'vector'", image=IMAGES, vector=np.array([["a"]] * 3)),
     vectors("of one dimension", "shape", image=IMAGES, vector=np.ones(3)),
     vectors("without length", "shape", image=IMAGES, vector=np.zeros((3, 0))),

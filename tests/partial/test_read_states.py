@@ -27,8 +27,6 @@ from steelyard.io.measured import check_state
 from steelyard.io.state import pack_records, unpack_records
 from steelyard.io.valid import check_answers, check_records
 
-REMEDY = "Either Steelyard did not write it, or it is damaged: create it again."
-
 
 @frozen
 class Counted(Cells):

@@ -120,7 +120,7 @@ def with_ids(checks: Checks, *, repeats: bool = True) -> Checks:
     if repeats:
         mine += [
             Check(
-                "repeated-rows", "error", side, "one row stands for two: refused, and counted twice elsewhere",
+                "repeated-rows", "error", side, "rows with the same key: refused, and counted twice by other tools",
                 "Write each row once.", repeated_keys(side),
             )
             for side in ("truth", "predictions")

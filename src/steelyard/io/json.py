@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidFile, InvalidValue, TooLarge
+from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidFile, InvalidValue, MissingKey, TooLarge
 from steelyard.core.records import as_object
 from steelyard.io.table import Table
 from steelyard.io.text import check_blank, open_text
@@ -40,7 +40,7 @@ def read_json_lines(path: Path, source: str) -> Table:
             lines.append(number)
     if not rows:
         raise EmptyInput("the file is empty", where=source, remedy="It needs one JSON object per line.")
-    return Table(source, _columns(rows), np.array(lines, dtype=np.int64))
+    return Table(source, columns_of(rows), np.array(lines, dtype=np.int64))
 
 
 def read_json(path: Path, source: str) -> Table:
@@ -60,7 +60,7 @@ def read_json(path: Path, source: str) -> Table:
         )
     if not data:
         raise EmptyInput("there are no rows", where=source, remedy="It needs at least one object.")
-    return Table(source, _columns([_object(row, f"{source}, row {i}") for i, row in enumerate(data)]))
+    return Table(source, columns_of([_object(row, f"{source}, row {i}") for i, row in enumerate(data)]))
 
 
 def _has_captions(annotations: Any) -> bool:
@@ -97,6 +97,13 @@ def parse_json(text: str, where: str, remedy: str = "") -> Any:
         raise TooLarge("a whole number of more than 4,300 digits", where=where, remedy=remedy) from None
 
 
+def required(entry: Any, key: str, where: str) -> Any:
+    """The value of a key that an entry must have."""
+    if not isinstance(entry, dict) or key not in entry:
+        raise MissingKey(f"key '{key}' is missing", where=where, remedy="Is the file complete?")
+    return entry[key]
+
+
 def expect(value: Any, kind: str, name: str, where: str) -> Any:
     """The value under a name where it is of a kind of `KINDS`; else an error that says what stands there instead."""
     if isinstance(value, KINDS[kind]) and not isinstance(value, bool):
@@ -119,6 +126,7 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The columns of rows by name; a name that a row lacks is an empty cell."""
     names: Iterable[str] = dict.fromkeys(name for row in rows for name in row)
     return {name: as_object([row.get(name) for row in rows]) for name in names}

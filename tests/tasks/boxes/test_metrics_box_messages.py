@@ -17,9 +17,6 @@ TRUTH: dict[str, list[Any]] = {
 FOUND: dict[str, list[Any]] = {**TRUTH, "score": [0.5, 0.5, 0.5]}
 
 
-OTHER_IMAGE = "List every image in the truth, also those without objects, or choose `extra='skip'`."
-
-
 OTHER_IMAGES: list[tuple[Any, ...]] = [
     (["i", "i", "k"], ("E-unknown-name", "row 2", "'image'", "'k'")),
     (["i", "k", "k"], ("E-unknown-name", "row 1", "'image'", "'k'", "2")),
@@ -99,7 +96,6 @@ TURNED: dict[str, list[Any]] = {
     "image": ["i", "i"], "label": ["a", "a"], "cx": [10.0, 30], "cy": [10.0, 10], "w": [8.0, 8], "h": [4.0, 4],
     "angle": [0.0, 0.5],
 }  # fmt: skip
-RANGE = "Set their convention: the options `angle=radians` and `angle=degrees` accept any value."
 
 
 ANGLES: list[tuple[Any, ...]] = [

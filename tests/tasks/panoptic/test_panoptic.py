@@ -263,7 +263,7 @@ def test_categories_of_another_file(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(json.dumps(turned), encoding="utf-8")
     swapped = scores(*coco(tmp_path), NINE, options={"categories": tmp_path / "c.json"})
     assert swapped == [*expected[:3], *expected[6:], *expected[3:6]]
-    with pytest.raises(InputError, match="the option categories is for COCO's panoptic JSON files"):
+    with pytest.raises(InputError, match="the option `categories` is for COCO's panoptic JSON files"):
         scores(*sides(GOLDENS["panoptic"]), ["pq"], options={"categories": tmp_path / "c.json"})
 
 
@@ -306,7 +306,7 @@ def test_png_folders_of_another_name(tmp_path: Path) -> None:
     assert scores(paths[0], tmp_path / "own" / "p.json", NINE) == expected
     with pytest.raises(InputError, match="there is no folder 'nowhere'"):
         scores(*paths[:1], tmp_path / "own" / "p.json", NINE, options={"prediction.folder": "nowhere"})
-    with pytest.raises(InputError, match="the option folder is for COCO's panoptic JSON files"):
+    with pytest.raises(InputError, match="the option `folder` is for COCO's panoptic JSON files"):
         scores(*sides(GOLDENS["panoptic"]), ["pq"], options={"truth.folder": "t"})
 
 

@@ -250,7 +250,9 @@ def test_scores_in_files_are_read_as_those_in_memory(tmp_path: Path) -> None:
         scores(tmp_path / "two", tmp_path / "two", ["miou"])
     save(tmp_path / "png" / "0.png", BINARY[0].astype(np.uint8))
     save(tmp_path / "png" / "1.png", BINARY[1].astype(np.uint8))
-    with pytest.raises(InputError, match=r"0\.png: the predictions are labels, and the option `threshold` is for scores"):
+    with pytest.raises(
+        InputError, match=r"0\.png: the predictions are labels, and the option `threshold` is for scores"
+    ):
         scores(tmp_path / "truth", tmp_path / "png", ["miou"], options={"threshold": 0.5})
 
 
@@ -271,7 +273,12 @@ NOT_SCORES = [
     (BINARY, np.repeat(TWO, 9, axis=1), {"labels": "cityscapes"}, "18 channels of scores, and the classes need 34"),
     (BINARY, TWO, {"palette": ["a=000000", "b=010000"]}, "an array of shape 2×2×2, and the classes are colours"),
     (BINARY, TWO, {"threshold": 0.5}, "2 channels of scores, and the option `threshold` is for one"),
-    (BINARY, BINARY, {"threshold": 0.5}, "the predictions are labels .int64., and the option `threshold` is for scores"),
+    (
+        BINARY,
+        BINARY,
+        {"threshold": 0.5},
+        "the predictions are labels .int64., and the option `threshold` is for scores",
+    ),
     (BINARY, RIGHT, {"threshold": 0.5, "classes": 3}, "one channel of scores, and the classes need 3"),
     (BINARY, (100 * TWO).astype(np.uint8), {}, "2 channels of uint8 that are not one-hot"),
     (BINARY, np.zeros((2, 9, 9, 1)), {}, "scores of shape 9×9×1. Classes come first: 1×9×9"),

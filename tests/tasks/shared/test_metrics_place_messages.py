@@ -20,7 +20,7 @@ PLACE: dict[str, list[Any]] = {
     "width": [2.0, 2.0], "height": [1.5, 1.5], "yaw": [0.0, 0.0],
 }  # fmt: skip
 IMAGE: dict[str, list[Any]] = {"left": [0.0, 9.0], "top": [0.0, 0.0], "right": [5.0, 12.0], "bottom": [30.0, 30.0]}
-FINITE, SIZES = "Give a finite number, or no row.", "Sizes are metres, and more than 0."
+SIZES = "Sizes are metres, and more than 0."
 SOLID: list[tuple[dict[str, Any], str]] = [
     *(
         ({name: [1.0, nan]}, ("E-empty-cell", "row 1", f"'{name}'", f"'{name}'"))
@@ -213,7 +213,6 @@ def test_slices_of_tracks() -> None:
 ELLIPSE: dict[str, list[Any]] = {
     "image": ["i", "j"], "xc": [5.0, 5.0], "yc": [5.0, 5.0], "theta": [0.0, 0.0], "a": [4.0, 4.0], "b": [2.0, 2.0],
 }  # fmt: skip
-IN_SIZE, OF_AXIS = "It must be up to 1e+12 in size.", "It must be from 1e-12 up to 1e+12 in size."
 HALF = "Give all five numbers, or none for an image without ellipses."
 
 

@@ -30,11 +30,11 @@ CHECKS = _rows(
     """
     broken-record | error | evaluation refuses the file
     negative-size | error | evaluation refuses the file
-    unknown-image | error | objects of images that are not listed: dropped in silence elsewhere
-    unknown-class | error | objects of classes that are not listed: dropped in silence elsewhere
-    duplicate-image-id | error | one stands for two
-    duplicate-class-id | error | one stands for two
-    duplicate-box-id | error | one stands for two
+    unknown-image | error | objects of images that are not listed: silently dropped by other tools
+    unknown-class | error | objects of classes that are not listed: silently dropped by other tools
+    duplicate-image-id | error | an id is given twice: refused, and merged or lost by other tools
+    duplicate-class-id | error | an id is given twice: refused, and merged or lost by other tools
+    duplicate-box-id | error | an id is given twice: refused, and merged or lost by other tools
     corners-as-size | error | x1, y1, x2, y2 where x, y, width, height are expected, by statistics
     fractions | error | coordinates between 0 and 1 where pixels are expected
     off-image | error | boxes fully outside their image
@@ -54,8 +54,8 @@ CHECKS = _rows(
 ) + _rows(
     "predictions",
     """
-    unknown-image | error | refused here, dropped in silence elsewhere
-    unknown-class | error | refused here, dropped in silence elsewhere
+    unknown-image | error | refused here, silently dropped by other tools
+    unknown-class | error | refused here, silently dropped by other tools
     classes-shifted | error | ids off by one, or places in a list where ids are expected
     images-shifted | error | images numbered from another start, or in another order
     corners-as-size | error | boxes are two corners

@@ -181,9 +181,7 @@ def copies(data: CheckData) -> Problem | None:
     )  # fmt: skip
 
 
-@CHECKS.add(
-    "constant", "warning", "one caption for most images: the model has not looked", "Are these the model's answers?"
-)
+@CHECKS.add("constant", "warning", "most images have the same caption", "Are these the model's answers?")
 def constant(data: CheckData) -> Problem | None:
     """A caption that stands for more than half of the images."""
     texts = _texts(data)

@@ -28,17 +28,16 @@ from steelyard.core.errors import (
     InvalidText,
     InvalidValue,
     MissingData,
-    MissingKey,
     Unmatched,
     first_few,
     nearest,
 )
 from steelyard.core.opening import is_entry
 from steelyard.core.options import Options
-from steelyard.core.records import Records, as_object
+from steelyard.core.records import Records
 from steelyard.core.task import Task
 from steelyard.io import rows
-from steelyard.io.json import expect, parse_json
+from steelyard.io.json import columns_of, expect, parse_json, required
 from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
@@ -105,8 +104,7 @@ def _records(table: Table, task: Task, side: str) -> Records:
 
 
 def _table(source: str, made: list[Row]) -> Table:
-    names = dict.fromkeys(name for row in made for name in row)
-    return Table(source, {name: as_object([row.get(name) for row in made]) for name in names})
+    return Table(source, columns_of(made))
 
 
 def _table_of(data: Any, side: str, pages: list[str] | None = None) -> Table | None:
@@ -214,26 +212,20 @@ def _page_of_file(name: str, known: dict[str, set[str]], file: Path) -> str:
 
 
 # OmniDocBench --------------------------------------------------------------------------------------------------------
-def _held(entry: Any, key: str, where: str) -> Any:
-    if not isinstance(entry, dict) or key not in entry:
-        raise MissingKey(f"key '{key}' is missing", where=where, remedy="Is the file complete?")
-    return entry[key]
-
-
 def _omnidocbench(value: list[Any], source: str) -> Iterator[Row]:
     """Blocks of OmniDocBench's truth; blocks that a relation `truncated` joins are one."""
     seen: dict[str, int] = {}
     for number, entry in enumerate(value):
         where = f"{source}, page {number}"
-        info = expect(_held(entry, "page_info", where), "an object", "page_info", where)
-        page = os.path.basename(str(_held(info, "image_path", where)))
+        info = expect(required(entry, "page_info", where), "an object", "page_info", where)
+        page = os.path.basename(str(required(info, "image_path", where)))
         if page in seen:
             raise Conflict(f"'{page}' is also page {seen[page]}", where=where, remedy="Keep one of them.")
         seen[page] = number
         attributes = info.get("page_attribute") or {}
         size = {key: info[key] for key in ("width", "height") if isinstance(info.get(key), int | float)}
         base: Row = {"page": page, **size, **{str(k): _plain_value(v) for k, v in dict(attributes).items()}}
-        blocks = list(expect(_held(entry, "layout_dets", where), "an array", "layout_dets", where))
+        blocks = list(expect(required(entry, "layout_dets", where), "an array", "layout_dets", where))
         made = list(_page_blocks(blocks, (entry.get("extra") or {}).get("relation") or [], where))
         yield from (base | row for row in made or [{"block": "none", "type": "blank", "text": ""}])
 
@@ -243,14 +235,14 @@ def _plain_value(value: Any) -> str:
 
 
 def _page_blocks(blocks: list[Any], relations: list[Any], where: str) -> Iterator[Row]:
-    by_id = {_held(block, "anno_id", f"{where}, block {i}"): block for i, block in enumerate(blocks)}
+    by_id = {required(block, "anno_id", f"{where}, block {i}"): block for i, block in enumerate(blocks)}
     joined = _truncated(by_id, relations, where)
     for number, block in enumerate(blocks):
         name = block["anno_id"]
         group = joined.get(name, [name])
         if group[0] != name:
             continue
-        kind = str(_held(block, "category_type", f"{where}, block {number}"))
+        kind = str(required(block, "category_type", f"{where}, block {number}"))
         text = "".join(_content(by_id[other]) for other in group)
         row: Row = {
             "block": name,
@@ -351,15 +343,15 @@ def _result_table(data: Any) -> Table:
 
 
 def _result_row(entry: Any, part: str, kind: str, where: str, number: int) -> Row:
-    name = str(_held(entry, "img_id", where))
+    name = str(required(entry, "img_id", where))
     page = entry.get("image_name") or (name if PICTURES.search(name) else name.rpartition("_")[0])
     if part == "reading_order":
-        lists = [expect(_held(entry, key, where), "an array", key, where) for key in ("gt", "pred")]
+        lists = [expect(required(entry, key, where), "an array", key, where) for key in ("gt", "pred")]
         if any(not isinstance(rank, int | float) for ranks in lists for rank in ranks):
             raise InvalidValue("an order is not a number", where=where, remedy="Run OmniDocBench again.")
         return {"page": page, "block": "order", "type": "blank", "text": "", ORDERS: lists}
     left, right = (str(entry.get(f"norm_{side}") or entry.get(side) or "") for side in ("gt", "pred"))
-    place = _held(entry, "gt_position", where)
+    place = required(entry, "gt_position", where)
     scores = entry.get("metric") or {}
     row: Row = {
         "page": page,

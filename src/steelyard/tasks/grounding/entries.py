@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.core.errors import InvalidValue, MissingKey
-from steelyard.io.json import expect
+from steelyard.core.errors import InvalidValue
+from steelyard.io.json import expect, required
 
 Row = dict[str, Any]
-
-
-def required(entry: Any, key: str, where: str) -> Any:
-    """The value of a key that an entry must have."""
-    if not isinstance(entry, dict) or key not in entry:
-        raise MissingKey(f"key '{key}' is missing", where=where, remedy="Is the file complete?")
-    return entry[key]
 
 
 def required_list(value: Any, key: str, source: str) -> list[Row]:

@@ -13,11 +13,11 @@ from typing import Any
 from steelyard.core.errors import Unsupported
 from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
-from steelyard.io.json import expect, read_json_lines
+from steelyard.io.json import expect, read_json_lines, required
 from steelyard.io.table import Table
 from steelyard.io.text import ending, open_bytes
 from steelyard.language.coordinates import read_reply
-from steelyard.tasks.grounding.entries import Row, corner_row, required
+from steelyard.tasks.grounding.entries import Row, corner_row
 
 PEEK = 1 << 16  # bytes of the first line by which a log is recognised
 _COCO_OBJECT = re.compile(r"(COCO_\w+_\d{12})_\d+(\.\w+)")  # lmms-eval names a copy of the image for each object

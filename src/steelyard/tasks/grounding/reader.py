@@ -35,16 +35,16 @@ from steelyard.core.errors import (
 )
 from steelyard.core.opening import is_entry, read_regular
 from steelyard.core.options import Options
-from steelyard.core.records import Records, as_object
+from steelyard.core.records import Records
 from steelyard.core.task import Task
 from steelyard.io import rows
-from steelyard.io.json import expect, parse_json
+from steelyard.io.json import columns_of, expect, parse_json, required
 from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, read_bytes
 from steelyard.tasks.grounding.data import SAME_CLASS
-from steelyard.tasks.grounding.entries import Row, box_row, corner_row, flag, required, required_id, required_list
+from steelyard.tasks.grounding.entries import Row, box_row, corner_row, flag, required_id, required_list
 from steelyard.tasks.grounding.harnesses import log_rows
 from steelyard.tasks.grounding.pickles import read_pickle
 from steelyard.tasks.grounding.sizes import with_sizes
@@ -85,8 +85,7 @@ def _records(table: Table, task: Task) -> Records:
 
 
 def _table(source: str, made: list[Row]) -> Table:
-    names = dict.fromkeys(name for row in made for name in row)
-    return Table(source, {name: as_object([row.get(name) for row in made]) for name in names})
+    return Table(source, columns_of(made))
 
 
 def _truth_table(data: Any) -> Table | None:

@@ -168,7 +168,7 @@ def unknown(data: CheckData) -> Problem | None:
     )  # fmt: skip
 
 
-@CHECKS.add("constant", "warning", "one answer for all: the model has not looked", "Are these the model's answers?")
+@CHECKS.add("constant", "warning", "all predictions are the same", "Are these the model's answers?")
 def constant(data: CheckData) -> Problem | None:
     """One label, or one score, for every row."""
     rows, places = data.paired_rows

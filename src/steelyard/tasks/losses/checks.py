@@ -62,9 +62,9 @@ def scale_of_values(data: CheckData) -> Problem | None:
     )  # fmt: skip
 
 
-CHECKS.add(
-    "constant-logits", "warning", "one logit for all: the model has not looked", "Are these the model's outputs?"
-)(constant("target", "logit"))
+CHECKS.add("constant-logits", "warning", "all logits are the same", "Are these the model's outputs?")(
+    constant("target", "logit")
+)
 CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")(
     copies("value", "value")
 )

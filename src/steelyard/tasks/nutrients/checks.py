@@ -302,7 +302,7 @@ def shifted(data: CheckData) -> Problem | None:
     return rows_shifted(data, columns[0]) if columns else None
 
 
-CHECKS.add("constant", "warning", "one number for all: the model has not looked", "Are these the model's answers?")(
+CHECKS.add("constant", "warning", "all predictions are the same number", "Are these the model's answers?")(
     of_each(lambda data, name: constant(name, name)(data))
 )
 CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")(

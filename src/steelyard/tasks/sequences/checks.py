@@ -16,7 +16,7 @@ CHECKS = with_ids(Checks())
 CHECKS.add(
     "unit-of-weight", "error", "kilograms, ounces or pounds where grams are expected", "Give grams on both sides."
 )(unit_of_weight)
-CHECKS.add("constant", "warning", "one number for all: the model has not looked", "Are these the model's answers?")(
+CHECKS.add("constant", "warning", "all predictions are the same number", "Are these the model's answers?")(
     constant("weight", "weight")
 )
 CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")(
@@ -212,7 +212,7 @@ def _flat(records: Records) -> Problem | None:
 @CHECKS.add(
     "flat-sequences",
     "warning",
-    "one number for all frames of a sequence: the model has not looked at the image",
+    "all frames of a sequence have the same prediction",
     "Was each frame shown on its own, or the name of the food alone?",
     quick=False,
 )

@@ -39,7 +39,7 @@ from steelyard.core.options import Options
 from steelyard.core.records import Records, as_object
 from steelyard.core.task import Task
 from steelyard.io import rows
-from steelyard.io.json import expect, parse_json
+from steelyard.io.json import columns_of, expect, parse_json, required
 from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
@@ -122,8 +122,7 @@ def _is_named(value: Any) -> bool:
 def _table(source: str, read: list[Row]) -> Table:
     if not read:
         raise EmptyInput("there are no tables", where=source, remedy="Give at least one.")
-    names = dict.fromkeys(name for row in read for name in row)
-    return Table(source, {name: as_object([row.get(name) for row in read]) for name in names})
+    return Table(source, columns_of(read))
 
 
 def _text(data: bytes, source: str) -> str:
@@ -135,12 +134,6 @@ def _text(data: bytes, source: str) -> str:
         ) from None
 
 
-def _held(entry: Any, key: str, where: str) -> Any:
-    if not isinstance(entry, dict) or key not in entry:
-        raise MissingKey(f"key '{key}' is missing", where=where, remedy="Is the file complete?")
-    return entry[key]
-
-
 def _named(value: dict[str, Any], source: str) -> Iterator[Row]:
     """HTML or cells by name."""
     for name, entry in value.items():
@@ -148,7 +141,7 @@ def _named(value: dict[str, Any], source: str) -> Iterator[Row]:
         if isinstance(entry, list):
             yield {"table": name} | _of_cells(entry, where)
             continue
-        text = _held(entry, "html", where) if isinstance(entry, dict) else entry
+        text = required(entry, "html", where) if isinstance(entry, dict) else entry
         if text is not None and not isinstance(text, str):
             raise InvalidValue(f"{str(text)[:60]} is not HTML", where=where, remedy="Give a text for each name.")
         yield {"table": name, "html": text or ""}
@@ -163,7 +156,7 @@ def _pubtabnet(text: str, source: str) -> Iterator[Row]:
         name = entry.get("filename", entry.get("imgid")) if isinstance(entry, dict) else None
         if name is None:
             raise MissingKey("key 'filename' is missing", where=where, remedy="Is the file complete?")
-        described = _held(entry, "html", where)
+        described = required(entry, "html", where)
         if isinstance(described, str):
             yield {"table": name, "html": described}
             continue
@@ -175,8 +168,8 @@ def _pubtabnet(text: str, source: str) -> Iterator[Row]:
 
 def _of_tokens(described: Any, where: str) -> Row:
     """HTML of PubTabNet's tokens: those of each cell follow the end of its start tag."""
-    tokens = expect(_held(_held(described, "structure", where), "tokens", where), "an array", "tokens", where)
-    cells = expect(_held(described, "cells", where), "an array", "cells", where)
+    tokens = expect(required(required(described, "structure", where), "tokens", where), "an array", "tokens", where)
+    cells = expect(required(described, "cells", where), "an array", "cells", where)
     parts: list[str] = []
     boxes: list[Any] = []
     place = 0
@@ -192,7 +185,7 @@ def _of_tokens(described: Any, where: str) -> Row:
             )
         cell = cells[place]
         place += 1
-        own = expect(_held(cell, "tokens", where), "an array", "tokens", where)
+        own = expect(required(cell, "tokens", where), "an array", "tokens", where)
         parts += [html.escape(str(letter), False) if len(str(letter)) == 1 else str(letter) for letter in own]
         boxes.append(cell.get("bbox"))
     if place != len(cells):
@@ -257,7 +250,7 @@ def _of_cells(cells: list[Any], where: str) -> Row:
     taken: set[tuple[int, int]] = set()
     for number, cell in enumerate(cells):
         here = f"{where}, cell {number}"
-        high, wide = (_numbers(_held(cell, name, here), here, name) for name in ("row_nums", "column_nums"))
+        high, wide = (_numbers(required(cell, name, here), here, name) for name in ("row_nums", "column_nums"))
         if len(high) * len(wide) > MOST_PLACES or len(taken) > MOST_PLACES:
             raise TooLarge("the table is too large", where=here, remedy=f"It has at most {MOST_PLACES:,} places.")
         places = {(r, c) for r in high for c in wide}
@@ -357,14 +350,14 @@ def _add_words(cells: list[Row], file: Path) -> None:
     texts: list[list[str]] = [[] for _ in cells]
     for number, word in enumerate(words):
         where = f"{source}, word {number}"
-        box = _held(word, "bbox", where)
+        box = required(word, "bbox", where)
         if not isinstance(box, list) or len(box) != 4 or any(not isinstance(v, int | float) for v in box):
             raise InvalidValue(f"{str(box)[:60]} is not a box", where=where, remedy="A box is [x1, y1, x2, y2].")
         x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
         for place, cell in enumerate(cells):
             x1, y1, x2, y2 = cell["bbox"]
             if x1 <= x < x2 and y1 <= y < y2:
-                texts[place].append(str(_held(word, "text", where)))
+                texts[place].append(str(required(word, "text", where)))
                 break
     for cell, own in zip(cells, texts, strict=True):
         cell["cell_text"] = " ".join(own)

@@ -17,7 +17,7 @@ CHECKS.add(
     "rows-shifted", "error", "each row has its neighbour's prediction", "Join predictions by id, not by their order.",
     quick=False,
 )(rows_shifted)  # fmt: skip
-CHECKS.add("constant", "warning", "one number for all: the model has not looked", "Are these the model's answers?")(
+CHECKS.add("constant", "warning", "all predictions are the same number", "Are these the model's answers?")(
     constant("weight", "weight")
 )
 CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")(
