@@ -145,6 +145,11 @@ def counts_of(suite: ET.Element) -> dict[str, int]:
     return {"passed": int(suite.get("tests", 0)) - failed - skipped, "failed": failed}
 
 
+def where(row: dict[str, Any]) -> tuple[str, str]:
+    """The command, and the machine without the last part of Python's number and without NumPy's."""
+    return row["command"], re.sub(r"(Python \d+\.\d+).*", r"\1", row["machine"])
+
+
 def take_tests() -> dict[str, Any]:
     """A row for each run of the tests, and what kinds of tests are in the largest."""
     rows, largest = [], ET.Element("testsuite")
@@ -153,9 +158,9 @@ def take_tests() -> dict[str, Any]:
         command, _, machine = suite.get("name", "").partition("; ")  # as the Makefile and tools/name_run.py call it
         if not machine:
             sys.exit(f"{path} does not say where it ran: run `make test`")
-        rows.append(
-            {"command": command, "machine": machine, **counts_of(suite), "skipped": int(suite.get("skipped", 0))}
-        )
+        skipped = int(suite.get("skipped", 0))
+        when = {"version": __version__, "date": suite.get("timestamp", "")[:10]}
+        rows.append({"command": command, "machine": machine, **when, **counts_of(suite), "skipped": skipped})
         largest = max(largest, suite, key=len)
     cases = [case.get("classname", "") for case in largest.iter("testcase")]
 
@@ -262,7 +267,12 @@ def take(kept: dict[str, Any]) -> dict[str, Any]:
     for name, (file, read, _) in RECORDS.items():
         written = max((path.stat().st_mtime for path in OUT.glob(file)), default=0.0)
         if written > kept.get(name, {}).get("taken", 0.0):
+            before = kept.get(name, {})
             kept[name] = {**stamp(), "taken": int(written) + 1, **read()}
+            if name == "tests":  # what was not run again on its machine stays, with its version
+                rows = kept[name]["rows"]
+                again = {where(row) for row in rows}
+                rows += [row for row in before.get("rows", []) if where(row) not in again]
     return kept
 
 
@@ -291,8 +301,8 @@ def page(kept: dict[str, Any]) -> str:
             parts.append(f"Not recorded yet: `{command}`.")
         else:
             version = f"version {record['version']}" if "version" in record else "before version 0.3.0"
-            where = "" if name == "tests" else f", {record['machine']}"  # each of its rows names the machine
-            parts += [SHOWN[name](record), f"`{command}`, {version}, {record['date']}{where}."]
+            ran = f", {version}, {record['date']}, {record['machine']}"
+            parts += [SHOWN[name](record), f"`{command}`{'' if name == 'tests' else ran}."]
     return "\n\n".join([*parts, END]) + "\n"
 
 
@@ -310,11 +320,11 @@ def shown_parity(record: dict[str, Any]) -> str:
 
 
 def shown_tests(record: dict[str, Any]) -> str:
-    rows = [
-        f"| {row['command']} | {row['machine']} | {row['passed']:,} | {row['failed']} | {row['skipped']} |"
-        for row in record["rows"]
-    ]
-    head = ["| run | machine | passed | failed | skipped |", "|---|---|---|---|---|"]
+    rows = []
+    for row in record["rows"]:
+        counts = [f"{row['passed']:,}", str(row["failed"]), str(row["skipped"])]
+        rows.append(f"| {' | '.join([row['command'], row['machine'], row['version'], row['date'], *counts])} |")
+    head = ["| run | machine | version | date | passed | failed | skipped |", "|---|---|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) + (
         f"\n\nAmong those of the largest run are {record['laws']:,} laws of metrics (every metric of every task),\n"
         f"{record['bad_input']:,} hostile or wrong inputs and {record['examples']:,} checks of the documentation, "
@@ -326,10 +336,12 @@ def shown_tests(record: dict[str, Any]) -> str:
 def shown_peers(record: dict[str, Any]) -> str:
     head = ["| package | version | passed | failed | left out | why |", "|---|---|---|---|---|---|"]
     keys = ("package", "version", "passed", "failed", "left_out", "reason")
-    rows = [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in record["rows"]]
-    return "The tests that these packages have for themselves, run on Steelyard's drop-ins.\n\n" + "\n".join(
-        [*head, *rows]
-    )
+    ran = [row for row in record["rows"] if row["passed"] or row["failed"]]
+    rows = [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in ran]
+    others = ", ".join(row["package"] for row in record["rows"] if row not in ran)
+    intro = "The tests that these packages have for themselves, run on Steelyard's drop-ins.\n"
+    last = f"\nThe packages as they are published hold no tests for: {others}." if others else ""
+    return "\n".join([intro, *head, *rows, last]).rstrip()
 
 
 def shown_mutants(record: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from support.paths import ROOT
 
 XML = (
-    '<?xml version="1.0"?><testsuites><testsuite name="{name}" tests="3" failures="1" errors="0" skipped="0">'
+    '<?xml version="1.0"?><testsuites><testsuite name="{name}" tests="3" failures="1" errors="0" skipped="0" timestamp="2026-11-19T02:00:00">'
     '<testcase name="a"><system-out>--- Captured Out ---\n50 of 61 kills came in time\n</system-out></testcase>'
     '<testcase name="b"><system-out>7 kills came in time\n</system-out></testcase><testcase name="c"/>'
     "</testsuite></testsuites>"
@@ -60,11 +60,17 @@ def test_runs_on_several_machines(out: Path) -> None:
     record = make_trust.take_tests()
     slow = {"command": "make test-slow", "machine": "aarch64, Python 3.13.5, NumPy 2.5.1"}
     fast = {"command": "make test", "machine": "x86_64, Python 3.11.7, NumPy 2.4.0"}
+    when = {"version": make_trust.__version__, "date": "2026-11-19"}
     assert record["rows"] == [
-        {**slow, "passed": 1, "failed": 1, "skipped": 1},
-        {**fast, "passed": 2, "failed": 1, "skipped": 0},
+        {**slow, **when, "passed": 1, "failed": 1, "skipped": 1},
+        {**fast, **when, "passed": 2, "failed": 1, "skipped": 0},
     ]
-    assert "| make test | x86_64, Python 3.11.7, NumPy 2.4.0 | 2 | 1 | 0 |" in make_trust.shown_tests(record)
+    line = f"| make test | x86_64, Python 3.11.7, NumPy 2.4.0 | {when['version']} | 2026-11-19 | 2 | 1 | 0 |"
+    assert line in make_trust.shown_tests(record)
+    old = {"command": "make test", "machine": "aarch64, Python 3.11.2", "version": "0.2.0"}
+    stale = {**old, "machine": "x86_64, Python 3.11.2, NumPy 1.26.4"}
+    kept = make_trust.take({"tests": {"taken": 0, "rows": [old, stale]}})
+    assert kept["tests"]["rows"] == [*record["rows"], old]
     (out / "tests.xml").write_text(XML.format(name="pytest"), encoding="utf-8")
     with pytest.raises(SystemExit, match="does not say where it ran"):
         make_trust.take_tests()
