@@ -103,13 +103,14 @@ def _on_aligned_units(task: Task, request: Request, models: Sequence[Measured]) 
 def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:
     """Join and measure what was read."""
     advance("matching", 0, 1)
-    pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
+    with reading_notes() as join_notes:  # what a join leaves out
+        pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
     request, cluster_notes = _with_default_cluster(task, request, pairs)
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
     chosen = expand_metrics(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), metadata_of(pairs), {}))
     state = with_groups(task, request, pairs, measure_state(pairs, chosen))
     advance("matching", 1, 1)
-    notes = (*cluster_notes, *_column_notes(request, pairs))
+    notes = (*join_notes, *cluster_notes, *_column_notes(request, pairs))
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen), notes, request.cluster)
 
 

@@ -180,6 +180,9 @@ def test_a_picture_paired_with_itself_is_left_out() -> None:
     scores = {"a": more["a"], "b": more["b"], "score": np.append(predictions["score"], 99.0)}
     again = sy.evaluate("labels", more, scores, ["eer", "dprime"], **settings)
     assert [again[name].value for name in ("eer", "dprime")] == [value[name].value for name in ("eer", "dprime")]
+    assert [note for note in again.notes if note not in value.notes] == [
+        "truth: 1 pair is of an image with itself, and left out."
+    ]
 
 
 def test_bad_pairs_are_refused() -> None:
