@@ -24,6 +24,10 @@ import steelyard, sys
 print(f"steelyard {steelyard.__version__} on Python {sys.version.split()[0]}")
 print(steelyard.__file__)
 """
+TASKS = """
+from steelyard.core import catalogue
+print(*catalogue.samples())
+"""
 
 
 def main(wheel: Path, python: str) -> None:
@@ -52,8 +56,13 @@ def main(wheel: Path, python: str) -> None:
         run(scripts / "steelyard", "demo", "--output", folder / "out")
         pages = len(list((folder / "out").rglob("*.html")))
         print(f"steelyard demo: {pages} pages")
+        tasks = run(inside, "-c", TASKS).split()
+        for task in tasks:
+            run(scripts / "steelyard", "demo", task, "--output", folder / "out" / task)
+        print(f"steelyard demo TASK: {len(tasks)} tasks")
         run(*quiet, "pytest", "pytest-xdist", "hypothesis")
-        shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        for part in ("tests", "tools"):  # tests use two of the tools
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         said = run(inside, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/laws/test_laws.py")
         print(f"laws on the installed package: {said.splitlines()[-1]}")
 
