@@ -105,7 +105,7 @@ ROWS: list[Row] = [
     row("segmentation: scores in files with a wrong number of channels", "evaluate segmentation t p --classes 3 -o out.json",
         "p/a.npy", "2 channels", "need 3", files={"t/a.png": png(), "p/a.npy": npy(np.ones((2, *GRID.shape)))}),
     row("segmentation: a threshold for PNG files", "evaluate segmentation t p --threshold 0.5 -o out.json", "p/a.png",
-        "`threshold` is for scores", files={"t/a.png": png(), "p/a.png": png()}),
+        "--threshold is for scores", files={"t/a.png": png(), "p/a.png": png()}),
     row("segmentation: a threshold that is a word", "evaluate segmentation t p --threshold half -o out.json", "threshold",
         "'half' is not a number", files={"t/a.png": png(), "p/a.png": png()}),
     segmented("no categories", "t.json", "the key 'categories' is missing", truth={"annotations": [LISTED]}),
