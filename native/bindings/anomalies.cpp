@@ -126,12 +126,14 @@ nb::bytes unpack_lzw(nb::bytes packed, std::size_t count) {
 }  // namespace
 
 void bind(nb::module_& m) {
-  m.def("pack_scores", &pack, nb::arg("scores").noconvert(), nb::arg("skip").noconvert(), nb::arg("sorted") = true,
-        "Scores sorted, counted and packed, without those that are skipped; or, where they need not be sorted, those of "
-        "single precision in groups.");
-  m.def("mask_regions", &regions, nb::arg("mask").noconvert(), nb::arg("corners"),
-        "Places of the pixels of connected regions, region after region, and where each ends. With corners, pixels touch "
-        "at corners too.");
+  m.def(
+      "pack_scores", &pack, nb::arg("scores").noconvert(), nb::arg("skip").noconvert(), nb::arg("sorted") = true,
+      "Scores sorted, counted and packed, without those that are skipped; or, where they need not be sorted, those of "
+      "single precision in groups.");
+  m.def(
+      "mask_regions", &regions, nb::arg("mask").noconvert(), nb::arg("corners"),
+      "Places of the pixels of connected regions, region after region, and where each ends. With corners, pixels touch "
+      "at corners too.");
   m.def("unpack_lzw", &unpack_lzw, nb::arg("packed"), nb::arg("count"),
         "At most so many bytes that LZW packed, as TIFF files have it.");
   m.def("unpack_scores", &unpack, nb::arg("packed").noconvert(),

@@ -1,5 +1,5 @@
 // Scores of pixels as sorted, counted and packed values: what is kept of an image so that its pixels can be counted at
-// any scores later. See scores.cpp for the bytes.
+// any scores later. See packed.hpp for the bytes.
 #pragma once
 
 #include <cstddef>

@@ -830,3 +830,29 @@ def test_slices_of_loco_by_kind_leave_the_pixels_of_other_kinds_out(tmp_path: Pa
         hits, others = np.concatenate(defective)[:, np.newaxis], np.concatenate(normal)
         area = np.mean((hits > others) + 0.5 * (hits == others))
         assert report.slices["defect"][kind]["pixel_auroc"].value == approx(float(area), 1e-12)
+
+
+def test_figures_do_not_depend_on_the_precision_of_maps() -> None:
+    """Maps of single precision are packed in another way than those of double precision: sums are equal to the bit."""
+    rng = np.random.default_rng(7)
+    grids = [rng.integers(0, 300, (11, 13)) for _ in range(9)]
+    masks = [np.zeros((11, 13), np.uint8) for _ in grids]
+    for mask in masks[5:]:
+        mask[2:6, 3:9] = 1
+    metrics = [
+        "aupro@0.3",
+        "aupimo(low=0.05, high=0.5)",
+        "pixel_auroc",
+        "pixel_ap",
+        "pixel_f1_max",
+        "seg_f1(threshold=0.1)",
+    ]
+
+    def report(dtype: Any) -> sy.Report:
+        return sy.evaluate("anomalies", *sides(grids, masks, dtype=dtype), metrics, draws=100, save_draws=True)
+
+    single, double = report(np.float32), report(np.float64)
+    for metric in metrics:
+        assert single[metric].value == double[metric].value
+        assert np.array_equal(single[metric].draws, double[metric].draws, equal_nan=True)
+        assert np.array_equal(single.units().values[metric], double.units().values[metric], equal_nan=True)

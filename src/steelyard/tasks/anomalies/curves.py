@@ -167,12 +167,3 @@ def bin_edges(curve: Curve, many: int) -> Array:
         np.array([len(rate) - 1]),
     ]
     return np.unique(np.clip(np.concatenate(places), 0, len(rate) - 1))
-
-
-def in_bins(curve: Curve, edges: Array) -> Curve:
-    """A curve of one row with its scores put into bins that end at the given places."""
-    starts = np.append(0, edges[:-1] + 1)
-    overlap, positive = (np.add.reduceat(values, starts, axis=1) for values in (curve.overlap, curve.positive))
-    at = (curve.above + curve.tie)[:, edges]
-    above = np.append(np.zeros((1, 1)), at[:, :-1], axis=1)
-    return Curve(curve.score[edges], overlap, positive, at - above, above, curve.normal, curve.regions)

@@ -46,7 +46,6 @@ from steelyard.maps.png import PngFile, png_file
 
 MAPS = (".tiff", ".tif", ".npy", ".npz", ".png")
 MASKS = (".png", ".npy", ".npz", ".tiff", ".tif")
-NPY = b"\x93NUMPY"
 CONFIG = "defects_config.json"
 GOOD = ("0", "good", "normal", "ok", "false", "0.0")
 DEFECTIVE = ("1", "defective", "anomaly", "anomalous", "bad", "ng", "true", "1.0", "defect", "abnormal")
