@@ -241,7 +241,8 @@ def _drawing(
         )
     elif small is not None:
         body.append(f'<use href="#{name}-image"/>')
-    labels = _labels(marks, frame, threshold)
+    tiles = {place: thumbnails.find(mark.files) is not None for place, mark in enumerate(marks) if mark.files}
+    labels = _labels(marks, frame, threshold, tiles)
     words = STATES | dict(gallery.words)
     for place, mark in enumerate(marks):
         body.append(_tile(mark, frame, thumbnails.find(mark.files)))
@@ -323,8 +324,11 @@ def _mark(mark: Mark, frame: Frame, threshold: float | None, label: str, words: 
 Room = tuple[float, float, float, float]
 
 
-def _labels(marks: Sequence[Mark], frame: Frame, threshold: float | None) -> dict[int, str]:
-    """Labels where there is room for them, those that are seen first; what has none keeps its tooltip."""
+def _labels(marks: Sequence[Mark], frame: Frame, threshold: float | None, tiles: Mapping[int, bool]) -> dict[int, str]:
+    """Labels where there is room for them, those that are seen first; what has none keeps its tooltip.
+
+    Boxes that stand for an image have the first word where the image is drawn, else the rest of the label: its name.
+    """
     order = {"fp": 0, "tp": 1, "fn": 2, "pair": 3, "nc": 4, "gt": 5}
 
     def rank(place: int) -> tuple[bool, int, float]:
@@ -335,8 +339,11 @@ def _labels(marks: Sequence[Mark], frame: Frame, threshold: float | None) -> dic
     drawn: dict[int, str] = {}
     for place in sorted((i for i, mark in enumerate(marks) if mark.label and mark.parts), key=rank):
         mark = marks[place]
-        room_for = mark.parts[0][2] * frame.scale * 1.2 if mark.files else 110.0
-        text = fit_names([mark.label], room_for, LETTERS)[0]
+        text, room_for = mark.label, 110.0
+        if place in tiles:
+            first, _, rest = mark.label.partition(" ")
+            text, room_for = first if tiles[place] else rest, mark.parts[0][2] * frame.scale * 1.2
+        text = fit_names([text], room_for, LETTERS)[0]
         wide = text_width(text, LETTERS) * 1.02
         x0, y0, x1, y1 = _extent(mark, frame)
         for x, y in (
