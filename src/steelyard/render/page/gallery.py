@@ -241,11 +241,11 @@ def _drawing(
         )
     elif small is not None:
         body.append(f'<use href="#{name}-image"/>')
-    tiles = {place: thumbnails.find(mark.files) is not None for place, mark in enumerate(marks) if mark.files}
+    tiles = {place: thumbnails.find(mark.files) for place, mark in enumerate(marks) if mark.files}
     labels = _labels(marks, frame, threshold, tiles)
     words = STATES | dict(gallery.words)
     for place, mark in enumerate(marks):
-        body.append(_tile(mark, frame, thumbnails.find(mark.files)))
+        body.append(_tile(mark, frame, tiles.get(place)))
         body.append(_mark(mark, frame, threshold, labels.get(place, ""), words))
     said = f"{shot.title}: {_counts(marks, gallery)}"
     return (
@@ -324,7 +324,9 @@ def _mark(mark: Mark, frame: Frame, threshold: float | None, label: str, words: 
 Room = tuple[float, float, float, float]
 
 
-def _labels(marks: Sequence[Mark], frame: Frame, threshold: float | None, tiles: Mapping[int, bool]) -> dict[int, str]:
+def _labels(
+    marks: Sequence[Mark], frame: Frame, threshold: float | None, tiles: Mapping[int, Thumbnail | None]
+) -> dict[int, str]:
     """Labels where there is room for them, those that are seen first; what has none keeps its tooltip.
 
     Boxes that stand for an image have the first word where the image is drawn, else the rest of the label: its name.
@@ -342,7 +344,7 @@ def _labels(marks: Sequence[Mark], frame: Frame, threshold: float | None, tiles:
         text, room_for = mark.label, 110.0
         if place in tiles:
             first, _, rest = mark.label.partition(" ")
-            text, room_for = first if tiles[place] else rest, mark.parts[0][2] * frame.scale * 1.2
+            text, room_for = first if tiles[place] is not None else rest, mark.parts[0][2] * frame.scale * 1.2
         text = fit_names([text], room_for, LETTERS)[0]
         wide = text_width(text, LETTERS) * 1.02
         x0, y0, x1, y1 = _extent(mark, frame)
