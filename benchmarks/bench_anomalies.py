@@ -1,7 +1,8 @@
-"""Maps of scores from memory and from files to AUPRO, AUROC and AP, beside NumPy, scikit-learn and tifffile.
+"""Maps of scores from memory and from files to AUPRO, AUROC and AP, beside scikit-learn, torchmetrics and tifffile.
 
 The peer for AUPRO is the rule of the MVTec AD evaluation (2022), written here with NumPy and SciPy: all scores of an
-object in one falling order. Drawn maps, about 2.5 % of the pixels defective.
+object in one falling order. anomalib 2.7.0 takes AUROC and AP from torchmetrics. Drawn maps, about 2.5 % of the
+pixels defective.
 """
 
 from __future__ import annotations
@@ -75,6 +76,11 @@ def area(x, y, limit):
 SKLEARN = """
 from sklearn.metrics import average_precision_score, roc_auc_score
 """
+TORCHMETRICS = """
+import torch
+from torchmetrics.functional.classification import binary_auroc, binary_average_precision
+y, s = torch.as_tensor(np.concatenate(masks).ravel().astype(np.int64)), torch.as_tensor(np.concatenate(maps).ravel())
+"""
 WRITE = """
 import os
 os.makedirs(folder, exist_ok=True)
@@ -103,6 +109,9 @@ def main() -> None:
             "y = np.concatenate(masks).ravel(); s = np.concatenate(maps).ravel(); "
             "roc_auc_score(y, s); average_precision_score(y, s)",
             drawn + SKLEARN,
+        ),
+        "torchmetrics (as anomalib), AUROC and AP": measure(
+            "binary_auroc(s, y); binary_average_precision(s, y)", drawn + TORCHMETRICS
         ),
     }
     table(f"AUPRO at three limits, AUROC, AP and F1 of {IMAGES} maps of {SIDE}×{SIDE}", "steelyard", runs)
