@@ -79,11 +79,7 @@ def test_public_names_stay(folder: Path) -> None:
         assert [spec for spec in specs if spec not in new["metrics"][task]] == [], task
 
 
-UNRELEASED = {"pool", "drift"}  # kinds that tools/keep_release.py keeps from the next version on
-
-
 def test_every_kind_of_result_is_kept() -> None:
     """A kind that no version kept would be held to nothing."""
     kept = {json.loads(path.read_text(encoding="utf-8"))["kind"] for path in RESULTS}
-    assert kept | UNRELEASED == set(codec.KINDS)
-    assert not kept & UNRELEASED
+    assert kept == set(codec.KINDS)
