@@ -1,6 +1,7 @@
 """Make the scorecard, docs/trust.md, from what the last runs recorded.
 
     python tools/make_trust.py            # take in what lies in out/, and write both files
+    python tools/make_trust.py --machine "x86_64, Python 3.12.3"    # where another machine left what lies in out/
     python tools/make_trust.py --check    # are they up to date?
 
 `docs/trust.json` keeps the records, each with its version, its date and its machine; a record is replaced when a newer
@@ -79,11 +80,10 @@ PARITY: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 def stamp() -> dict[str, str]:
     """When, and on what."""
-    return {
-        "version": __version__,
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-    }
+    machine = f"{platform.machine()}, Python {platform.python_version()}"
+    if "--machine" in sys.argv:
+        machine = sys.argv[sys.argv.index("--machine") + 1]
+    return {"version": __version__, "date": time.strftime("%Y-%m-%d"), "machine": machine}
 
 
 def named(reference: str) -> str:
