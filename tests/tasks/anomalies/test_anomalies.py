@@ -524,6 +524,11 @@ def test_a_comparison_shows_the_curves_of_both_models(tmp_path: Path) -> None:
     assert sy.load(tmp_path / "page.json").to_html() == page
     images = sy.compare("anomalies", *folders, ["image_auroc"], draws=100)
     assert images.details.figures == ()
+    # AUROC of images has no value of a single image: there is nothing to list
+    assert 'id="units"' not in images.to_html()
+    assert 'id="explorer"' not in images.to_html()
+    both = sy.compare("anomalies", *folders, ["image_auroc", "pixel_auroc"], draws=100)
+    assert "By AUROC of pixels B is better on " in both.to_html()
 
 
 def write_mvtec(place: Path, images: list[Any], masks: list[Any], test: str = "test", beside: bool = True) -> None:

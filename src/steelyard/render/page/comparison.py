@@ -42,6 +42,7 @@ from steelyard.render.strips import difference_scales, group_of, scales_text, sc
 from steelyard.render.text import ARROWS, legend, undefined_remarks
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks, verdict_text
 from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.details import UnitTable
 from steelyard.results.score import Difference
 
 if TYPE_CHECKING:
@@ -179,7 +180,9 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
         if comparison.details.units() is None:
             continue
         a, b = comparison.units()
-        spec = next(iter(a.values))
+        spec = next((spec for spec in a.values if _by_unit(spec, (a, b))), None)
+        if spec is None:
+            continue
         x, y = np.asarray(a.values[spec], dtype=float), np.asarray(b.values[spec], dtype=float)
         finite = np.isfinite(x) & np.isfinite(y)
         if finite.sum() < 2:
@@ -424,7 +427,9 @@ def _units(comparisons: Sequence[Comparison]) -> str:
         if comparison.details.units() is None:
             continue
         a, b = comparison.units()
-        d = next(iter(comparison.differences.values()))
+        d = next((d for d in comparison.differences.values() if _by_unit(d.spec, (a, b))), None)
+        if d is None:  # no metric has values of single units
+            continue
         before, after = (np.asarray(t.values[d.spec], dtype=float) for t in (a, b))
         change = after - before
         best = {"zero": 0.0, "one": 1.0}.get(d.better)
@@ -456,6 +461,11 @@ def _units(comparisons: Sequence[Comparison]) -> str:
     return "".join(parts)
 
 
+def _by_unit(spec: str, tables: Sequence[UnitTable]) -> bool:
+    """Whether a metric has a value of any single unit."""
+    return any(bool(np.isfinite(np.asarray(table.values[spec], dtype=float)).any()) for table in tables)
+
+
 def _change(gain: float, better: str) -> str:
     if better == "none" or not gain:
         return "equal" if not gain else "changed"
@@ -464,7 +474,7 @@ def _change(gain: float, better: str) -> str:
 
 
 def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
-    """Every unit with the scores of all models."""
+    """Every unit with the scores of all models, by the metrics that have values of single units."""
     tables = [c.units() for c in comparisons if c.details.units() is not None]
     if len(tables) != len(comparisons):
         return []
@@ -473,7 +483,10 @@ def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
     x, names = "", names_of(comparisons)
     wide = 1 + 2 * len(tables)  # columns of a metric
     fitting = max(1, min(MOST_LISTED, MOST_CELLS // max(1, wide * len(first.units))))
-    for spec in list(first.values)[:fitting]:
+    specs = [spec for spec in first.values if _by_unit(spec, [one for pair in tables for one in pair])]
+    if not specs:
+        return []
+    for spec in specs[:fitting]:
         a = np.asarray(first.values[spec], dtype=float)
         columns[f"{names[0]} {spec}"] = a
         for name, (_, table_b) in zip(names[1:], tables, strict=True):
