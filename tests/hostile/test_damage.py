@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import random
@@ -307,10 +308,23 @@ def test_signed_facts_are_checked_field_by_field() -> None:
             try:
                 state.report(confidence=None, save_draws=False)
             except sy.InputError:
-                later.append(at[0])
+                later.append(at)
     assert len(refused) > 400
     assert all(text.startswith("theirs.state") for text in refused)
-    assert set(later) <= {"request"}  # it may name a column that the data do not have
+    # A request may name a column that the data do not have, and an axis may lack a target that a metric names.
+    assert [at for at in later if at[0] != "request" and at[:4] != ("sums", "state", "axes", "target")] == []
+
+
+@pytest.mark.parametrize("path", [path for path in RELEASED if path.match("0.3.0/*.sums.state")], ids=lambda p: p.stem)
+def test_signed_facts_of_sums_without_a_flag_or_an_axis(path: Path) -> None:
+    """Flags and axes that are missing or of another type: an error in one sentence, or a report."""
+    kind, facts, arrays = read_container(path)
+    held = [at for at in places(facts) if at[:3] in (("sums", "state", "flags"), ("sums", "state", "axes"))]
+    for at in held:
+        for junk in ({}, None, "x", 7, ...):
+            data = container_bytes(kind, spoiled(facts, at, junk), arrays)
+            with contextlib.suppress(sy.InputError):
+                sy.Accumulator.from_bytes(data, "theirs.state").report(confidence=None, save_draws=False)
 
 
 FACTS: dict[str, tuple[tuple[Any, ...], Any, str]] = {

@@ -189,7 +189,7 @@ def nearest_of(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that names the nearest known word, or lists the known ones."""
-    known = sorted(known)
+    known = sorted(map(str, known))
     close = nearest_of(name, known)
     if close:
         return f"Did you mean '{close}'?"

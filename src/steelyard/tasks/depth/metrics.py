@@ -90,10 +90,11 @@ class DepthMetric(Metric):
 
     def label_for(self, metadata: Metadata) -> str:
         """The label, with the preset and the alignment."""
-        preset, (align, _, per) = metadata.flags["preset"], metadata.flags["align"].partition(" ")
+        preset = str(metadata.flags.get("preset", "none"))
+        align, _, per = str(metadata.flags.get("align", "none")).partition(" ")
         more = [] if preset == "none" else [preset]
         if align != "none":
-            more.append(f"{ALIGNED[align]} {per}".strip())
+            more.append(f"{ALIGNED.get(align, align)} {per}".strip())
         return ", ".join([self.label, *more])
 
     def images(self) -> ImageFigure:
@@ -122,9 +123,9 @@ class DepthMetric(Metric):
         """What happened to predictions: clamped, filled, aligned with a negative scale, constant."""
         sums, flags = totals[DepthSums(self.of)][0], totals.metadata.flags
         notes = []
-        if flags["changed"]:
-            notes.append(f"Other than in the preset {flags['preset']}: {flags['changed']}.")
-        if flags["align"].endswith("sequence"):
+        if flags.get("changed"):
+            notes.append(f"Other than in the preset {flags.get('preset')}: {flags['changed']}.")
+        if str(flags.get("align")).endswith("sequence"):
             notes.append("The units are sequences: the images of one are aligned together.")
         empty = round(sums[IMAGES] - sums[VALID])
         if empty and self.of == "all":
@@ -145,7 +146,7 @@ class DepthMetric(Metric):
         if sums[FLAT]:
             notes.append(
                 f"The prediction is constant in {count_text(round(sums[FLAT]), 'image')}: the alignment makes it "
-                + ("0." if flags["align"].startswith("affine-midas") else "the mean of the truth.")
+                + ("0." if str(flags.get("align")).startswith("affine-midas") else "the mean of the truth.")
             )
         if self.logs and sums[DARK]:
             notes.append(

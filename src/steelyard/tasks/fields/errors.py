@@ -41,7 +41,7 @@ def check_of(of: str, metadata: Metadata) -> None:
     limits = speed_range(of)
     if limits is not None and limits[0] >= limits[1]:
         raise InvalidSpec(f"of={of}: the range is empty", remedy="Give the smaller number first, as in s10-40.")
-    regions = metadata.axes["region"].display_names
+    regions = metadata.axes["region"].display_names if "region" in metadata.axes else ()
     if of == "all" or limits is not None or of in regions:
         return
     remedy = nearest(of, ("all", *regions)) if regions else f"Set the option `region={of}=FOLDER`."

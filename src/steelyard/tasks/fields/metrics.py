@@ -55,7 +55,13 @@ class FieldMetric(Metric):
     def reduce(self, totals: Any) -> Floats:
         kept = totals[self.statistic()]
         values = ratio(kept[:, NUMERATOR], kept[:, DENOMINATOR])
-        if totals.metadata.flags["holes"] == "skip" and self.what in ("error", "square", "quantile", "bad", "outlier"):
+        if totals.metadata.flags.get("holes") == "skip" and self.what in (
+            "error",
+            "square",
+            "quantile",
+            "bad",
+            "outlier",
+        ):
             worst = 1.0 if self.what in ("bad", "outlier") else math.inf
             nothing = (kept[:, LOST] > 0) & (kept[:, DENOMINATOR] <= 0)
             values = np.where(nothing, worst, values)
@@ -65,7 +71,7 @@ class FieldMetric(Metric):
 
     def is_by_image(self, metadata: Metadata) -> bool:
         """Whether the value is a mean over images."""
-        return (self.average or metadata.flags["average"]) == "image"
+        return (self.average or metadata.flags.get("average")) == "image"
 
     def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         check_of(self.of, metadata)
@@ -77,7 +83,7 @@ class FieldMetric(Metric):
 
     def label_for(self, metadata: Metadata) -> str:
         """The label, with the preset."""
-        preset = metadata.flags["preset"]
+        preset = metadata.flags.get("preset", "none")
         return self.label if preset == "none" else f"{self.label}, {preset}"
 
     @property
@@ -93,22 +99,23 @@ class FieldMetric(Metric):
         """Images that the value says nothing about."""
         kept = totals[self.statistic()]
         count, without = float(kept[0, EMPTY]), "a valid pixel"
-        if self.what in ("error", "square", "angle") and totals.metadata.flags["holes"] != "skip":
+        if self.what in ("error", "square", "angle") and totals.metadata.flags.get("holes") != "skip":
             count, without = count + float(kept[0, LOST]), "a pixel that is valid and estimated"
         return count, f"image{'s' if count != 1 else ''} without {without}"
 
     def notes(self, totals: Any) -> tuple[str, ...]:
         """What the preset sets otherwise; how many valid pixels have no estimate, and what that means."""
         flags = totals.metadata.flags
-        changed = (f"Other than in the preset {flags['preset']}: {flags['changed']}.",) if flags["changed"] else ()
-        return (*changed, *self._missing_notes(totals))
+        changed = flags.get("changed")
+        notes = (f"Other than in the preset {flags.get('preset')}: {changed}.",) if changed else ()
+        return (*notes, *self._missing_notes(totals))
 
     def _missing_notes(self, totals: Any) -> tuple[str, ...]:
         estimated, valid = totals[FieldSum("density", self.of, average="pixel")][0, :2]
         if self.of != "all" or self.what not in ("error", "outlier") or estimated == valid:
             return ()
         missing = count_text(round(valid - estimated), "valid pixel", "have")
-        holes = totals.metadata.flags["holes"]
+        holes = totals.metadata.flags.get("holes")
         return (f"{missing} no estimate; each {_HOLES[holes]} (option holes={holes}).",)
 
 

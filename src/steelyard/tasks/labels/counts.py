@@ -41,7 +41,7 @@ def holds(metadata: Metadata, what: str) -> bool:
 
 def several(metadata: Metadata) -> bool:
     """Whether a row may have several labels."""
-    return bool(metadata.flags["several labels"])
+    return bool(metadata.flags.get("several labels"))
 
 
 def classes_of(metadata: Metadata) -> tuple[str, ...]:

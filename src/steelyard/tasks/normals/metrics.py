@@ -47,7 +47,8 @@ class NormalMetric(Metric):
 
     def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         """Itself, with the average of the preset; a region must be known."""
-        if self.of != "all" and self.of not in metadata.axes["region"].display_names:
+        regions = metadata.axes["region"].display_names if "region" in metadata.axes else ()
+        if self.of != "all" and self.of not in regions:
             raise UnknownName(
                 f"there is no region '{self.of}'",
                 remedy=f"Give its maps with the option `region={as_spec(self.of)}=FOLDER`.",

@@ -108,7 +108,7 @@ class OfTarget(RowMetric):
     def unit_of_measure(self, metadata: Metadata) -> str:
         if self.measured_in != TARGET_UNIT:
             return self.measured_in
-        units = dict(part.split("=", 1) for part in str(metadata.flags.get("units", "")).split(",") if part)
+        units = dict(part.split("=", 1) for part in str(metadata.flags.get("units", "")).split(",") if "=" in part)
         return units.get(self.targets[0], "")
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
