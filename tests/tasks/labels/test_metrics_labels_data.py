@@ -13,10 +13,10 @@ import steelyard as sy
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
-from steelyard.tasks.labels import data as labels_data
+from steelyard.tasks.labels import codes as labels_codes
 from steelyard.tasks.labels import task as labels_task
+from steelyard.tasks.labels.codes import class_columns, order_classes
 from steelyard.tasks.labels.counts import positive
-from steelyard.tasks.labels.data import class_columns, order_classes
 from steelyard.tasks.labels.preparation import alike
 from steelyard.tasks.labels.task import defaults_for
 from steelyard.tasks.labels.walks import positive_place
@@ -335,20 +335,20 @@ def test_what_is_shown_if_nothing_is_asked(data: Metadata, expected: tuple[str, 
 
 
 def test_tables_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (labels_data.MOST_IN_A_TABLE, labels_data.SUM_TOLERANCE, labels_task.NEAR) == (4096, 1e-3, 1e-3)
-    monkeypatch.setattr(labels_data, "MOST_IN_A_TABLE", 3)
+    assert (labels_codes.MOST_IN_A_TABLE, labels_codes.SUM_TOLERANCE, labels_task.NEAR) == (4096, 1e-3, 1e-3)
+    monkeypatch.setattr(labels_codes, "MOST_IN_A_TABLE", 3)
     one = np.array([0, 1, 2, 0])
     two = np.array([0, 1, 1, 2])
-    table = labels_data.count_codes(one, two, 3)
+    table = labels_codes.count_codes(one, two, 3)
     assert table is not None
     assert table.tolist() == [[1, 0, 1], [0, 1, 0], [0, 1, 0]]
-    assert labels_data.count_codes(one, two, 4) is None
-    counted = labels_data.count_integers(one + 7, two + 7)
+    assert labels_codes.count_codes(one, two, 4) is None
+    counted = labels_codes.count_integers(one + 7, two + 7)
     assert counted is not None
     assert counted.classes == ("7", "8", "9")
     assert counted.matrix.tolist() == table.tolist()
-    assert labels_data.count_integers(one * 2, two) is None  # from 0 to 4
-    between = labels_data.count_integers(np.array([-1, 1]), np.array([1, 1]))
+    assert labels_codes.count_integers(one * 2, two) is None  # from 0 to 4
+    between = labels_codes.count_integers(np.array([-1, 1]), np.array([1, 1]))
     assert between is not None
     assert between.classes == ("-1", "1")
     assert between.matrix.tolist() == [[0, 1], [0, 1]]
@@ -362,11 +362,11 @@ def test_a_label_that_the_first_rows_do_not_have() -> None:
     truth = np.zeros(65537, dtype=np.int64)
     predicted = truth.copy()
     truth[-1], predicted[-1] = 5, -2
-    counted = labels_data.count_integers(truth, predicted)
+    counted = labels_codes.count_integers(truth, predicted)
     assert counted is not None
     assert counted.classes == ("-2", "0", "5")
     assert counted.matrix.tolist() == [[0, 0, 0], [0, 65536, 0], [1, 0, 0]]
     truth[-1] = 4096
-    assert labels_data.count_integers(truth, predicted) is None
+    assert labels_codes.count_integers(truth, predicted) is None
     truth[0], predicted[-1] = 4096, 0
-    assert labels_data.count_integers(truth, predicted) is None
+    assert labels_codes.count_integers(truth, predicted) is None

@@ -16,9 +16,10 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.tasks.labels import data
+from steelyard.tasks.labels import codes, data
+from steelyard.tasks.labels.codes import Counted, CountedRecords
 from steelyard.tasks.labels.counts import CountMetric, class_units
-from steelyard.tasks.labels.data import Counted, CountedRecords, join
+from steelyard.tasks.labels.data import join
 from steelyard.tasks.labels.statistics import ClassCounts, Confusion, LabelRows, RowSum
 
 THREE = {"label": list("aaaabbc")}, {"label": list("aaabbcb")}
@@ -271,5 +272,5 @@ def test_rows_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]})
     assert whole.aggregated.classes == ("1", "3")
     assert whole.aggregated.matrix.tolist() == [[2, 0], [1, 1]]
-    monkeypatch.setattr(data, "MOST_IN_A_TABLE", 1)
+    monkeypatch.setattr(codes, "MOST_IN_A_TABLE", 1)
     assert many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]}).aggregated is None

@@ -19,7 +19,7 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
 from steelyard.partial.tensors import Counter, Extremes, best, column, device_of, tensor, whole
-from steelyard.tasks.labels.data import MOST_IN_A_TABLE, Counted, CountedRecords
+from steelyard.tasks.labels.codes import MOST_IN_A_TABLE, Counted, CountedRecords
 
 ROOM = 1024  # classes that are counted where none are declared: 0 to 1,023
 SOURCES = ("gathered truth", "gathered predictions")

@@ -229,16 +229,14 @@ class SourceMean(Wrapper):
     reference = "OpenOOD: nearood and farood means"
 
     def check(self) -> None:
-        if not isinstance(self.of, MEANS):
-            raise InvalidSpec(
-                f"metric '{self.of}' has no mean over OOD sets", remedy="Example: sources(fpr@95(positive=ood))."
-            )
-        self.of.check_settings()
+        self.inner.check_settings()
 
     @property
     def inner(self) -> RankedMetric:
         if not isinstance(self.of, MEANS):
-            raise InvalidSpec(f"metric '{self.of}' has no mean over OOD sets", remedy="Example: sources(roc_auc).")
+            raise InvalidSpec(
+                f"metric '{self.of}' has no mean over OOD sets", remedy="Example: sources(fpr@95(positive=ood))."
+            )
         return self.of
 
     @property

@@ -161,15 +161,13 @@ class OverSources(RankingReader):
 
 def _in_parts(block: RankingBlock, source: Array, weights: Weights) -> Weights:
     """Draws and the jackknife with the total weights of the units of a source and of the others kept."""
-    stratum = np.zeros(weights.units, dtype=np.int64) if weights.role in (Role.DRAWS, Role.JACKKNIFE) else None
-    if stratum is None:
-        return weights
     every = np.unique(block.events.unit)
-    stratum[:] = 2  # of units that have no part in it
+    one_row_each = len(block.events) == len(every)  # else a unit may have rows of both
+    if weights.role not in (Role.DRAWS, Role.JACKKNIFE) or not one_row_each:
+        return weights
+    stratum = np.full(weights.units, 2, dtype=np.int64)  # of units that have no part in it
     stratum[every] = 0
     stratum[source] = 1
-    if len(block.events) != len(every):  # a unit may have rows of both
-        return weights
     return InStrata(weights, np.ones(weights.units), stratum)
 
 
