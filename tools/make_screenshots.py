@@ -49,7 +49,7 @@ def main() -> None:
             if task == "boxes":
                 models = {"old": a, "new": b}
                 sy.compare(task, truth, models, by=by)[0].to_html(place / "compared.html")
-                _save(browser.open(place / "compared.html", width=WIDTH, height=870), "comparison", whole=False)
+                _save(browser.open(place / "compared.html", width=WIDTH, height=895), "comparison", whole=False)
                 page = browser.open(place / "report.html", width=WIDTH, height=760)
                 page.run("document.getElementById('explorer').scrollIntoView()")
                 _save(page, "explorer", whole=False)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import check_policy
+from steelyard.core.counts import plural
 from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import MissingColumn, Unmatched, first_few
 from steelyard.core.frozen import Frozen
@@ -164,4 +165,4 @@ def _sort_by_unit(unit: Array, used: Array, place: Array) -> tuple[Array, Array]
 
 
 def _how_many(ids: Array, key: str) -> str:
-    return f" ({len(ids)} {key}s are so: {first_few(ids.tolist())})" if len(ids) > 1 else ""
+    return f" ({len(ids)} {plural(key)} are so: {first_few(ids.tolist())})" if len(ids) > 1 else ""

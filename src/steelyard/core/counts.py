@@ -10,7 +10,7 @@ def count_text(count: int, word: str, verb: str = "", of: str = "") -> str:
 
     `verb` is given in the plural, `of` is what comes between: 1 pair of image and class has.
     """
-    noun, has = (word, _SINGULAR_VERBS.get(verb, f"{verb}s")) if count == 1 else (_plural(word), verb)
+    noun, has = (word, _SINGULAR_VERBS.get(verb, f"{verb}s")) if count == 1 else (plural(word), verb)
     return " ".join([f"{count:,}", noun, *([of] if of else []), *([has] if verb else [])])
 
 
@@ -20,7 +20,8 @@ def share_text(count: int, total: int, word: str, verb: str, of: str = "") -> st
     return f"{count:,} of {count_text(total, word, of=of)} {has}"
 
 
-def _plural(word: str) -> str:
+def plural(word: str) -> str:
+    """Dishes, queries, days."""
     if word == "axis":
         return "axes"
     if word.endswith(("s", "sh", "ch", "x")):

@@ -121,7 +121,8 @@ def improvement_figure(comparisons: Sequence[Comparison]) -> Figure:
         f"Gain over {first}, in percent of its score",
         columns,
         {"x": f"gain over {first}, % of its score; to the right is better", "at": 0.0},
-        f"Whatever a metric's direction, to the right of the dashed line is better than {first}.",
+        f"Whatever a metric's direction, to the right of the dashed line is better than {first}. Verdicts follow the "
+        "p-values, which are corrected for the number of tests: an interval beside 0 alone shows no difference.",
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.counts import plural
 from steelyard.core.errors import MissingData
 from steelyard.core.figure import Figure, are_near
 from steelyard.core.slice import Slice, slice_heading, slice_text
@@ -97,21 +98,15 @@ def unit_histograms(units: UnitTable, scores: Mapping[str, Score], most: int = 1
             Figure(
                 f"units_{len(figures) + 1}",
                 "histogram",
-                f"{score.label} over all {_plural(units.unit)}",
+                f"{score.label} over all {plural(units.unit)}",
                 {"low": edges[:-1], "high": edges[1:], "count": counts},
-                {"x": f"{score.label}{in_unit}", "y": f"number of {_plural(units.unit)}"},
-                f"How many {_plural(units.unit)} have a score in each range.",
+                {"x": f"{score.label}{in_unit}", "y": f"number of {plural(units.unit)}"},
+                f"How many {plural(units.unit)} have a score in each range.",
             )
         )
         if len(figures) == most:
             break
     return figures
-
-
-def _plural(word: str) -> str:
-    from steelyard.core.counts import count_text
-
-    return count_text(2, word).partition(" ")[2]
 
 
 def figure_blocks(figures: Iterable[Figure], *, broad: bool = False, titled: bool = True) -> str:

@@ -15,7 +15,7 @@ from os import PathLike
 
 import numpy as np
 
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, plural
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.slice import Slice, slice_heading, slice_text
@@ -72,7 +72,7 @@ def worst_table(report: Report, units: UnitTable, listing: Listing | None) -> st
     label = report.scores[first].label if first in report.scores else first
     return (
         f"<h3>The worst by {escape(label)}</h3>"
-        + table(f"The worst {units.unit}s by {label}", [units.unit, *fields, *specs], rows)
+        + table(f"The worst {plural(units.unit)} by {label}", [units.unit, *fields, *specs], rows)
         + f'<p class="legend">Each {escape(units.unit)} scored alone: {len(rows)} of {len(units.units):,}. '
         "All of them are below, to be sorted and filtered.</p>"
     )

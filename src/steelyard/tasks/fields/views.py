@@ -113,7 +113,7 @@ def error_level(loaded: LoadedPair, channels: int) -> Array:
 def legend() -> list[list[str]]:
     """The steps of an error and their colours."""
     names = [
-        "below 3/16 px or 0.3125 %",
+        f"below {3 * STEPS[0]:g} px or {5 * STEPS[0]:g} %",
         *(f"from {3 * step:g} px and {5 * step:g} %" for step in STEPS),
         "no estimate",
         "not counted",

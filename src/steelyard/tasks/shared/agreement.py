@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from steelyard.core.counts import plural
 from steelyard.core.figure import Array, Figure, Texts, points_or_cells
 from steelyard.core.pairs import Pairs
 from steelyard.core.table import Table
@@ -56,8 +57,8 @@ def error_by_size(truth: Array, prediction: Array, item: str, measured_in: str) 
         "Error by true value",
         columns,
         {"x": f"true, {measured_in}", "y": f"error, {measured_in}"},
-        f"The {item}s in groups of equal number by their true value. The line is the median error, the box the middle "
-        "half, the whisker the middle 80 %. Above zero the prediction is too high.",
+        f"The {plural(item)} in groups of equal number by their true value. The line is the median error, the box "
+        "the middle half, the whisker the middle 80 %. Above zero the prediction is too high.",
     )
 
 
@@ -71,7 +72,7 @@ def bland_altman(truth: Array, prediction: Array, item: str, measured_in: str) -
         "bland_altman",
         "Limits of agreement",
         "",
-        ("mean difference", "lower limit", "upper limit", f"{item}s"),
+        ("mean difference", "lower limit", "upper limit", plural(item)),
         (measured_in,),
         np.array([[limits["bias"]], [limits["low"]], [limits["high"]], [float(len(truth))]]),
     )
@@ -87,7 +88,7 @@ def bland_altman(truth: Array, prediction: Array, item: str, measured_in: str) -
             **limits,
         },
         "The solid line is the mean difference. Between the dashed lines (1.96 standard deviations) lie about 95 % of "
-        f"the {item}s, if differences are normal.",
+        f"the {plural(item)}, if differences are normal.",
         table,
     )
 
