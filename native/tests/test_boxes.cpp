@@ -51,6 +51,16 @@ TEST(matching_by_hand) {
   EQUAL(end[0], 3);
 }
 
+TEST(cells_without_thresholds_end_at_once) {
+  const std::vector<std::int64_t> begin{0, 0}, category{0}, limits{1};
+  const std::vector<double> none, recalls{0.5};
+  const std::vector<std::uint8_t> flags;
+  const Cells cells{begin, begin, none, {flags.data(), 1, 0}, flags, flags, none};
+  const ScoredCells in{cells, category, none, {flags.data(), 1, 0}, flags, limits, recalls, std::size_t{1} << 62};
+  check_scored(in);
+  score_cells(in, 1, nullptr, nullptr, nullptr);
+}
+
 TEST(matching_checks_its_columns) {
   const std::vector<Row> one{0}, none, out_of_range{7};
   const std::vector<double> box{0, 0, 1, 1}, area{1}, ious{0.5}, areas{0, 1}, broken{NAN, 0, 1, 1}, zero{0.0};

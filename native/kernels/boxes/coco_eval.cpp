@@ -330,6 +330,7 @@ std::vector<Fates> fates_of(const ScoredCells& in, const CellMatcher& matcher, c
 void score_cells(const ScoredCells& in, long threads, double* precision, double* scores, double* recall) {
   const std::size_t K = in.categories, A = in.cells.t_ignored.rows, M = in.limits.size();
   const std::size_t T = in.cells.thresholds.size(), R = in.recalls.size();
+  if (T == 0 || A == 0 || M == 0) return;  // nothing to write, however many categories there are said to be
   const CellMatcher matcher(in.cells);
   parallel_for(K, thread_count(threads), [&](std::size_t k) {
     const Category category = category_of(in, k);
