@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "support/checks.hpp"
@@ -82,8 +83,12 @@ void check_owned_scores(View<double> thresholds, const OwnedScores& scores, std:
 void count_at(View<double> thresholds, const OwnedScores& scores, std::int64_t* counts) {
   const Buckets buckets(thresholds);
   const std::size_t width = 2 * thresholds.size() + 1;
+  const auto add = [&](std::size_t place) {
+    require(counts[place] < std::numeric_limits<std::int64_t>::max(), "a count is too large");
+    ++counts[place];
+  };
   if (scores.first.empty()) {
-    for (double score : scores.score) ++counts[buckets.place(score)];
+    for (double score : scores.score) add(buckets.place(score));
     return;
   }
   const bool two = !scores.second.empty();
@@ -91,8 +96,8 @@ void count_at(View<double> thresholds, const OwnedScores& scores, std::int64_t* 
     const std::int32_t first = scores.first[i], second = two ? scores.second[i] : first;
     if (first < 0 && second < 0) continue;
     const std::size_t place = buckets.place(scores.score[i]);
-    if (first >= 0) ++counts[static_cast<std::size_t>(first) * width + place];
-    if (second >= 0 && second != first) ++counts[static_cast<std::size_t>(second) * width + place];
+    if (first >= 0) add(static_cast<std::size_t>(first) * width + place);
+    if (second >= 0 && second != first) add(static_cast<std::size_t>(second) * width + place);
   }
 }
 

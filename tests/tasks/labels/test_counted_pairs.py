@@ -90,8 +90,9 @@ def test_thresholds_and_owners_are_checked() -> None:
         (one, NONE, np.array([0], np.int32), counts),
         (one, NONE, NONE, counts[:, :3].copy()),
         (one, NONE, NONE, counts[:0]),
+        (one, NONE, NONE, np.full((1, 5), 2**63 - 1)),
     ):
-        with pytest.raises(ValueError, match=r"score|owner|row"):
+        with pytest.raises(ValueError, match=r"score|owner|row|count is too large"):
             _native.count_at(rising, score, first, second, table)
 
 
