@@ -185,8 +185,10 @@ $(VENV)/installed: $(NATIVE) | $(PY)
 	@PIP_NO_COMPILE=1 $(PIP) install --editable .
 	@touch $@
 
+# Some references bring the OpenCV that needs a desktop's libraries; the one without them is put over it.
 $(VENV)/test: $(VENV)/installed requirements/test.txt requirements/constraints.txt
 	PIP_NO_COMPILE=1 $(PIP) install --requirement requirements/test.txt
+	PIP_NO_COMPILE=1 $(PIP) install --force-reinstall --no-deps opencv-python-headless
 	@touch $@
 
 $(VENV)/lint: $(VENV)/installed requirements/lint.txt
@@ -196,7 +198,7 @@ $(VENV)/lint: $(VENV)/installed requirements/lint.txt
 # nuscenes-devkit asks for an older NumPy than it needs.
 $(VENV)/bench: $(VENV)/installed requirements/bench.txt
 	$(PIP) install --requirement requirements/bench.txt
-	$(PIP) install --no-deps nuscenes-devkit
+	$(PIP) install --no-deps nuscenes-devkit torchreid
 	@touch $@
 
 $(VENV)/docs: $(VENV)/test requirements/docs.txt

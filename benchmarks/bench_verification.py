@@ -1,7 +1,9 @@
 """Verification: 200,000 genuine and 2,000,000 impostor scores; CPU seconds beside scikit-learn's roc_curve.
 
 Then all pairs of 500 people with four pictures each (2 million): the value alone, and with 1,000 draws over people. And
-all pairs of 8,000 vectors (32 million), which are counted and not listed.
+all pairs of 8,000 vectors (32 million), which are counted and not listed. Last, re-identification from distances, with
+as many gallery images as Market-1501 has, beside torchreid's Python function: its Cython one is not in the archives of
+the package index. The function is loaded from its file, since the package itself needs torchvision.
 """
 
 from __future__ import annotations
@@ -82,5 +84,43 @@ table(
     {
         "value alone": measure("run(None)", MANY),
         "with the jackknife over people": measure("run(0.95)", MANY),
+    },
+)
+
+QUERY, GALLERY = sized(800, 60), sized(15_913, 300)
+IMAGES = f"""
+import numpy as np
+rng = np.random.default_rng(0)
+person = rng.integers(0, 750, {QUERY}), rng.integers(0, 750, {GALLERY})
+camera = rng.integers(0, 6, {QUERY}), rng.integers(0, 6, {GALLERY})
+distance = rng.random(({QUERY}, {GALLERY}), dtype=np.float32)
+distance[person[0][:, None] == person[1]] *= 0.1
+"""
+LISTS = f"""
+import steelyard as sy
+sy.metrics('rankings')
+{IMAGES}
+truth = {{
+    'query_label': person[0], 'gallery_label': person[1], 'query_camera': camera[0], 'gallery_camera': camera[1]
+}}
+"""
+TORCHREID = f"""
+import importlib.util, pathlib, warnings
+warnings.simplefilter('ignore')
+place = pathlib.Path(importlib.util.find_spec('torchreid').origin).parent / 'reid' / 'metrics' / 'rank.py'
+spec = importlib.util.spec_from_file_location('rank', place)
+rank = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(rank)
+{IMAGES}
+"""
+table(
+    f"mAP and ranks 1, 5, 10 of {QUERY:,} queries among {GALLERY:,} images, from distances",
+    "steelyard",
+    {
+        "steelyard": measure(
+            "sy.evaluate('rankings', truth, {'distance': distance}, ['map', 'hit@1', 'hit@5', 'hit@10'], confidence=None)",
+            LISTS,
+        ),
+        "torchreid, Python": measure("rank.eval_market1501(distance, *person, *camera, 10)", TORCHREID),
     },
 )
