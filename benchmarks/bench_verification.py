@@ -99,6 +99,7 @@ distance[person[0][:, None] == person[1]] *= 0.1
 LISTS = f"""
 import steelyard as sy
 sy.metrics('rankings')
+METRICS = ['map', 'hit@1', 'hit@5', 'hit@10']
 {IMAGES}
 truth = {{
     'query_label': person[0], 'gallery_label': person[1], 'query_camera': camera[0], 'gallery_camera': camera[1]
@@ -118,7 +119,7 @@ table(
     "steelyard",
     {
         "steelyard": measure(
-            "sy.evaluate('rankings', truth, {'distance': distance}, ['map', 'hit@1', 'hit@5', 'hit@10'], confidence=None)",
+            "sy.evaluate('rankings', truth, {'distance': distance}, METRICS, confidence=None)",
             LISTS,
         ),
         "torchreid, Python": measure("rank.eval_market1501(distance, *person, *camera, 10)", TORCHREID),
