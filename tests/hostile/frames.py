@@ -198,6 +198,7 @@ frame(
     "import torch; p['weight'] = torch.tensor([1., 2., 3.], requires_grad=True)",
     "weights",
     code=0,
+    memory=False,
 )
 frame(
     "tensor of bfloat16",
@@ -205,6 +206,7 @@ frame(
     "import torch; p['weight'] = torch.tensor([1., 2., 3.], dtype=torch.bfloat16)",
     "weights",
     code=0,
+    memory=False,
 )
 frame("frame of nan", "sequences", "p['weight'] = [float('nan')] * 2", "predictions, row 0", "'weight'")
 frame("t of 2^70", "sequences", "p['t'] = [0, 2**70]", "predictions", "'t'")

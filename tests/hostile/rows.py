@@ -24,7 +24,7 @@ class Row:
 
     `args` is the command line, or `python` a program with `sy` at hand whose errors end as the command line's do.
     `files` lie in the folder before; a text or bytes are the contents, a function makes what is not a plain file.
-    `memory` is False where charts are drawn, whose engine lays claim to more addresses than it uses.
+    `memory` is False where charts are exported or PyTorch is loaded: both lay claim to more addresses than they use.
     All of `says` must be printed, nothing of `never`. `code` is the exit code, `writes` are the files that may be there afterwards.
     """
 

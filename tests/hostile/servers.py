@@ -166,7 +166,7 @@ RUNS: list[Row] = [
     run("model without an address", "vlm run frames.csv --model openai:m --out run", "openai:m"),
     run("address that is a file", "vlm run frames.csv --model openai:m@file:///etc/hostname --out run", "file:///etc/hostname"),
     run("address that is garbage", "vlm run frames.csv --model openai:m@http://[::1 --out run", "http://[::1"),
-    run("model's folder that is not there", "vlm run frames.csv --model hf:./nowhere --out run", "nowhere"),
+    run("model's folder that is not there", "vlm run frames.csv --model hf:./nowhere --out run", "nowhere", memory=False),
     run("prompt that is unknown", f"{LOCAL} --prompts nmaed", "'nmaed'"),
     run("prompts that are a list", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": "[1]"}),
     run("prompts that are cut off", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": '{"a": '}),

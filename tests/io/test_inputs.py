@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from datetime import date
@@ -188,9 +189,18 @@ def test_what_is_no_workbook(tmp_path: Path, pred: Path, monkeypatch: pytest.Mon
     with refuses("E-too-large", "w.xlsx"):
         mae(tmp_path / "w.xlsx", pred)
     monkeypatch.undo()
-    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
-    with refuses("E-missing-extra", "steelyard"):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with refuses("E-missing-extra", "pip install 'steelyard[excel]'"):
         mae(tmp_path / "w.xlsx", pred)
+
+
+def test_an_optional_part_that_does_not_load(tmp_path: Path, pred: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "openpyxl.py").write_text("raise ImportError('libGL.so.1:\\n no such file')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "openpyxl", raising=False)
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    with refuses("E-missing-extra", "t.xlsx", "does not load: libGL.so.1: no such file"):
+        mae(tmp_path / "t.xlsx", pred)
 
 
 def test_all_missing_columns_at_once_with_the_nearest(tmp_path: Path, pred: Path) -> None:

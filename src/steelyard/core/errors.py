@@ -9,6 +9,7 @@ mistake of our own is not an `InputError`: it raises whatever Python raises.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -164,10 +165,15 @@ def _shorten_text(text: str, most: int) -> str:
 
 
 class MissingExtra(SteelyardError, ImportError):
-    """An optional part is needed and not installed."""
+    """An optional part is needed and not installed, or does not load."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
+        failed = sys.exc_info()[1]  # of the import
+        if isinstance(failed, ImportError) and not isinstance(failed, ModuleNotFoundError):
+            said = _shorten_text(" ".join(str(failed).split()), 300)
+            super().__init__(f"{what} needs an optional part that is installed but does not load: {said}")
+        else:
+            super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
 
 
 class MissingPackage(SteelyardError, ImportError):

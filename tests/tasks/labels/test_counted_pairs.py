@@ -92,7 +92,7 @@ def test_thresholds_and_owners_are_checked() -> None:
         (one, NONE, NONE, counts[:0]),
         (one, NONE, NONE, np.full((1, 5), 2**63 - 1)),
     ):
-        with pytest.raises(ValueError, match=r"score|owner|row|count is too large"):
+        with pytest.raises(ValueError, match=r"score|owner|row|count"):
             _native.count_at(rising, score, first, second, table)
 
 
