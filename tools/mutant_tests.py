@@ -182,11 +182,13 @@ def reached(items: Sequence[pytest.Item], beside: int) -> tuple[defaultdict[str,
             child = os.fork()
             running.add(child)
             if child == 0:
-                rows = walked(new[start : start + AT_ONCE])
-                (Path(folder) / str(start)).write_text(
-                    "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
-                )
-                os._exit(0)
+                try:
+                    rows = walked(new[start : start + AT_ONCE])
+                    (Path(folder) / str(start)).write_text(
+                        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+                    )
+                finally:
+                    os._exit(0)
         while running:
             running.discard(os.wait()[0])
         lines = [line for out in Path(folder).iterdir() for line in out.read_text(encoding="utf-8").splitlines()]
@@ -263,17 +265,25 @@ def run_commands_here() -> None:
     from support import forked
 
     child.load()
+    perform = child.perform
+    hits = Path()
+
+    def perform_and_keep_hits(args: list[str], python: str) -> None:
+        try:
+            perform(args, python)
+        finally:
+            hits.write_text(json.dumps(sorted(HITS)), encoding="utf-8")
 
     def run(line: Any, args: list[str], cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        nonlocal hits
         with tempfile.TemporaryDirectory() as kept:
-            asked, hits = forked.request(args, cwd, env, kept), Path(kept) / "hits"
-            process = os.fork()
-            if process == 0:
-                child.become(asked, lambda: hits.write_text(json.dumps(sorted(HITS)), encoding="utf-8"))
-            ended = child.wait(process, asked["deadline"])
+            asked = {**forked.request(args, cwd, env, kept), "alone": True}
+            hits = Path(kept) / "hits"
+            ended = child.Worker().run(json.dumps(asked) + "\n", asked["deadline"])
             HITS.update(json.loads(hits.read_text(encoding="utf-8")) if hits.exists() else [])
             return forked.completed(asked, ended)
 
+    child.perform = perform_and_keep_hits
     forked.CommandLine.run = run  # type: ignore[method-assign]
 
 

@@ -98,7 +98,10 @@ class Worker:
         if self._process == 0:
             os.close(self._requests)
             os.close(self._answers)
-            work(received, sent)
+            try:
+                work(received, sent)
+            finally:  # whatever happens, it does not become a second server
+                os._exit(70)
         os.close(received)
         os.close(sent)
 

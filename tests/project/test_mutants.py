@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import make_trust
 import mutant_table
 import pytest
+from support.paths import ROOT
 
 
 def file(name: str, mutants: int, noticed: int, survived: int) -> mutant_table.File:
@@ -55,3 +58,27 @@ def test_the_scorecard_takes_the_sample_and_its_interval(tmp_path: Path, monkeyp
     shown = make_trust.shown_mutants(record)
     assert "| core | 10 | 10 | 100.0% | all were run |" in shown
     assert "| tasks | 1,001 | 501 | 100.0% | 100.0% to 100.0% |" in shown
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="commands are forked on Linux")
+def test_a_command_of_a_test_runs_in_a_fork_and_brings_back_what_it_reached(tmp_path: Path) -> None:
+    program = f"""
+import os, sys
+from pathlib import Path
+sys.path.insert(0, {str(ROOT / "tools")!r})
+os.chdir({str(ROOT)!r})
+import mutant_tests
+mutant_tests.run_commands_here()
+from hostile import child
+from support import forked
+perform = child.perform
+def reach(args, python):
+    mutant_tests.HITS.add("reached in the fork")
+    perform(args, python)
+child.perform = reach
+done = forked.CommandLine().run(["--version"], Path({str(tmp_path)!r}), {{}})
+print(os.getpid(), done.returncode, done.stdout.split()[0], *mutant_tests.HITS)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    process, *rest = done.stdout.split(maxsplit=1)
+    assert (process.isdigit(), rest, done.stderr) == (True, ["0 steelyard reached in the fork\n"], "")
