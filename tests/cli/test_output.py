@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -213,7 +214,13 @@ def test_a_folder_that_is_gone(here: Path) -> None:
     assert done.stderr == "steelyard: the current folder is gone. Change to one that exists. [E-missing-file]\n"
 
 
-@pytest.mark.parametrize("line", ["evaluate weights {} a.csv", "check boxes {} bad.json", "report {}", "view {}"])
+def test_a_path_of_5000_characters_is_a_finding_of_the_check(here: Path, steelyard) -> None:
+    done = steelyard("check", "boxes", "x" * 5000 + ".csv", "bad.json", "--json", cwd=here)
+    found = [(each["code"], each["side"]) for each in json.loads(done.stdout)["findings"]]
+    assert (done.returncode, found[0], done.stderr) == (1, ("unreadable", "truth"), "")
+
+
+@pytest.mark.parametrize("line", ["evaluate weights {} a.csv", "report {}", "view {}"])
 def test_a_path_of_5000_characters(here: Path, steelyard, line: str) -> None:
     done = steelyard(*line.format("x" * 5000 + ".csv").split(), cwd=here)
     assert (done.returncode, done.stdout) == (2, "")

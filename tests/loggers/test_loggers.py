@@ -106,6 +106,7 @@ def test_names_stay_apart() -> None:
     assert clean == {"a_b_1": 1.0, "a_b_1-2": 2.0, "a_b_1_low": 3.0, "score": 4.0}
 
 
+@pytest.mark.filterwarnings("ignore:codecs.open.. is deprecated:DeprecationWarning")  # of mlflow, on Python 3.14
 def test_mlflow(report: sy.Report, lineup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")

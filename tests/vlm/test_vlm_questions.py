@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import csv
 import io
 import json
 import math
 import re
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -416,14 +416,7 @@ def test_yaml_keeps_texts(tmp_path: Path) -> None:
 
 def test_without_pyyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table(tmp_path, 1)
-    real = builtins.__import__
-
-    def without(name: str, *given, **named):
-        if name == "yaml":
-            raise ImportError(name)
-        return real(name, *given, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(MissingExtra, match=r"\.toml and \.json do without.*steelyard\[vlm\]"):
         read_questions(tmp_path / "questions.yaml")
     (tmp_path / "q.toml").write_text('[questions.dog]\nprompt = "Dog?"\ntarget = "present"\nanswer = "yes/no"\n')

@@ -7,6 +7,7 @@ Every format of boxes by name: those here, and those that packages bring as entr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from importlib import import_module
 from itertools import islice
@@ -73,7 +74,7 @@ ROOTS = {"annotation": "voc", "annotations": "cvat"}
 
 def detect(path: Path, source: str) -> str:
     """The format of a file or folder; LVIS reads as `coco` here, since only its images tell."""
-    if path.is_dir():
+    if os.path.isdir(path):  # Path.is_dir raises for a name that is too long, until Python 3.14
         return _folder(path, source)
     suffix = ending(path)
     if tool := labelled_by(path):
@@ -82,7 +83,7 @@ def detect(path: Path, source: str) -> str:
         return "coco"
     if suffix in TABLES:
         return "csv"
-    if suffix in YAML and path.exists():
+    if suffix in YAML and os.path.exists(path):
         return "yolo"
     if suffix == ".xml":
         check_readable(path, source)
@@ -93,7 +94,7 @@ def detect(path: Path, source: str) -> str:
             f"the root element is '{root}'" if root else "not readable as XML", where=source,
             remedy="VOC files begin with <annotation>, CVAT files with <annotations>.",
         )  # fmt: skip
-    if not path.exists():
+    if not os.path.exists(path):
         raise MissingFile("there is no such file or folder", where=source, remedy="Check the path.")
     other = brought_for(path)
     if other:
