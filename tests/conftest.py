@@ -76,8 +76,13 @@ def children() -> set[Any]:
         import psutil
     except ImportError:  # wheels are tested with few packages
         return set()
-    below = psutil.Process().children(recursive=True)
-    return {process for process in below if "multiprocessing.resource_tracker" not in shown(process)}
+    below, own = psutil.Process().children(recursive=True), set(psutil.Process().children())
+    return {
+        process
+        for process in below
+        if "multiprocessing.resource_tracker" not in (command := shown(process))
+        and not ("multiprocessing.forkserver" in command and process in own)  # its children have the same command
+    }
 
 
 def family(process: Any) -> set[int]:

@@ -216,8 +216,8 @@ def test_a_folder_that_is_gone(here: Path) -> None:
 
 def test_a_path_of_5000_characters_is_a_finding_of_the_check(here: Path, steelyard) -> None:
     done = steelyard("check", "boxes", "x" * 5000 + ".csv", "bad.json", "--json", cwd=here)
-    found = [(each["code"], each["side"]) for each in json.loads(done.stdout)["findings"]]
-    assert (done.returncode, found[0], done.stderr) == (1, ("unreadable", "truth"), "")
+    findings = [(each["code"], each["side"]) for each in json.loads(done.stdout)["findings"]]
+    assert (done.returncode, findings[0], done.stderr) == (1, ("unreadable", "truth"), "")
 
 
 @pytest.mark.parametrize("line", ["evaluate weights {} a.csv", "report {}", "view {}"])

@@ -403,7 +403,7 @@ def _files(path: Path, source: str) -> list[File]:
             )  # fmt: skip
         return files
     check_readable(path, source)
-    if zipfile.is_zipfile(path):
+    if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):  # which a damaged one is not, on Python 3.14
         return _in_zip(path, source)
     inside = path.name in ("gt.txt", "det.txt") and path.parent.name in ("gt", "det")
     folder = path.parent.parent if inside else None
