@@ -26,6 +26,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from mutants import WANTED
+
 from steelyard import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -351,9 +353,11 @@ def shown_mutants(record: dict[str, Any]) -> str:
         interval = "all were run" if whole else f"{row['low']} to {row['high']}"
         rows.append(f"| {room} | {int(row['mutants']):,} | {int(row['run']):,} | {row['share']} | {interval} |")
     head = ["| package | changes of the source | run | noticed by the tests | 95 % interval |", "|---|---|---|---|---|"]
+    below = [room for room, row in sorted(record["rooms"].items()) if float(row["share"].rstrip("%")) < 100 * WANTED]
     return "\n".join([*head, *rows]) + (
         "\n\nWhere not all changes were run, a random sample by file was, drawn after the last test was written. "
         "Changes\nof messages and changes without any effect count as well."
+        + (f" **Below the {100 * WANTED:.0f} % that the project asks for**: {', '.join(below)}." if below else "")
     )
 
 
