@@ -1,9 +1,9 @@
 """Change the source one small thing at a time, and see whether the tests notice. Run by `make mutants`.
 
-mutmut makes the changes, and `mutant_tests.py` runs the tests that reach each; which tests judge which room stands in
-pyproject.toml. mutmut needs a pytest before 9.2, so it has an environment of its own. What it made is kept in
-`mutants/`: a second run looks only at what changed, and at what no test noticed. The table and the changes that no test
-noticed are written to `out/mutants.md`; a room of which fewer than 90 % are noticed is an error.
+mutmut makes the changes, and `mutant_tests.py` runs the tests that reach each, of those that pyproject.toml lists.
+mutmut needs a pytest before 9.2, so it has an environment of its own. What it made is kept in `mutants/`: a second run
+looks only at what changed, and at what no test noticed. The table and the changes that no test noticed are written to
+`out/mutants.md`; a room of which fewer than 90 % are noticed is an error.
 
 Nothing is left out: a change of the words of a message counts as any other, and so does one that makes no difference.
 
@@ -56,17 +56,16 @@ def main() -> None:
     asked = arguments()
     prepare()
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-    rooms: dict[str, list[str]] = settings["mutants"]["rooms"]
+    rooms: list[str] = settings["mutants"]["rooms"]
     shutil.rmtree(MADE / "tests", ignore_errors=True)
     print("making the mutants", flush=True)
     subprocess.run([PYTHON, "-c", GENERATE], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     wanted = [room for room in rooms if not asked.room or room in asked.room]
     names = {room: chosen(room, asked) for room in wanted}
-    for tests in dict.fromkeys(tuple(rooms[room]) for room in wanted):
-        these = [name for room in wanted if tuple(rooms[room]) == tests for name in names[room]]
-        judge(
-            still_open(these, asked), [*settings["mutmut"]["pytest_add_cli_args"], *(asked.tests or test_files(tests))]
-        )
+    judge(
+        still_open([name for room in wanted for name in names[room]], asked),
+        [*settings["mutmut"]["pytest_add_cli_args"], *(asked.tests or test_files(settings["mutants"]["tests"]))],
+    )
     verdicts = {room: judged(room, set(names[room])) for room in wanted}
     text, shares = table(verdicts, asked.seed if asked.sample else None)
     out = ROOT / "out"
@@ -84,7 +83,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--room", action="append", help="core, engine or tasks; all without any")
     parser.add_argument("--sample", type=int, metavar="N", help="so many mutants of each room")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--tests", action="append", help="the tests that judge, in place of those of the room")
+    parser.add_argument("--tests", action="append", help="the tests that judge, in place of those in pyproject.toml")
     return parser.parse_args()
 
 
@@ -144,7 +143,7 @@ def still_open(names: list[str], asked: argparse.Namespace) -> list[str]:
     return [name for name in names if codes[name] not in NOTICED and (codes[name] is not None or not asked.tests)]
 
 
-def test_files(tests: tuple[str, ...]) -> list[str]:
+def test_files(tests: list[str]) -> list[str]:
     """The files of tests that patterns name."""
     return [path.relative_to(ROOT).as_posix() for pattern in tests for path in sorted(ROOT.glob(pattern))]
 
