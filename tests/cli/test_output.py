@@ -214,8 +214,12 @@ def test_a_folder_that_is_gone(here: Path) -> None:
     assert done.stderr == "steelyard: the current folder is gone. Change to one that exists. [E-missing-file]\n"
 
 
-def test_a_path_of_5000_characters_is_a_finding_of_the_check(here: Path, steelyard) -> None:
-    done = steelyard("check", "boxes", "x" * 5000 + ".csv", "bad.json", "--json", cwd=here)
+@pytest.mark.parametrize(
+    ("task", "ending"),
+    [("boxes", ".csv"), ("oriented", ""), ("weights", ""), ("tracking", ".csv"), ("distributions", "")],
+)
+def test_a_path_of_5000_characters_is_a_finding_of_the_check(here: Path, steelyard, task: str, ending: str) -> None:
+    done = steelyard("check", task, "x" * 5000 + ending, "bad.json", "--json", cwd=here)
     findings = [(each["code"], each["side"]) for each in json.loads(done.stdout)["findings"]]
     assert (done.returncode, findings[0], done.stderr) == (1, ("unreadable", "truth"), "")
 

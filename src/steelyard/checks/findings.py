@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from steelyard.core.counts import count_text
+from steelyard.core.errors import InputError, UnreadableFile
 from steelyard.core.frozen import Frozen
 from steelyard.results.registry import load
 from steelyard.version import __version__
@@ -38,6 +39,13 @@ class Finding(Frozen):
 def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Errors first, then warnings, then notes."""
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def refusal(error: InputError | OSError, source: str) -> InputError:
+    """Why data cannot be read; what the system refuses, such as a name that is too long, is said of their source."""
+    if isinstance(error, InputError):
+        return error
+    return UnreadableFile(f"cannot be read: {error.strerror or error}", where=source, remedy="Check the path.")
 
 
 class CheckReport(Frozen):

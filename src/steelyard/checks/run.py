@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.checks.catalogue import module_of
 from steelyard.checks.check import CheckData, run_checks
-from steelyard.checks.findings import CheckReport, Finding, in_order
+from steelyard.checks.findings import CheckReport, Finding, in_order, refusal
 from steelyard.core.counts import share_text
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
@@ -53,8 +53,8 @@ def _read(
             held = {name.partition(":")[0] for name in second.columns}
             alone = predictions is None and not held & set(task.joint_columns)
             return first, None if alone else second, []
-    except InputError as error:
-        refused = error
+    except (InputError, OSError) as error:
+        refused = refusal(error, other)
     findings = []
     sides: list[Records | None] = []
     for data, side, name, where in (
@@ -66,9 +66,9 @@ def _read(
             continue
         try:
             sides.append(read_side(task, data, columns, side))
-        except InputError as error:
+        except (InputError, OSError) as error:
             sides.append(None)
-            findings.append(_unreadable(name, error, where))
+            findings.append(_unreadable(name, refusal(error, where), where))
     if predictions is not None and not findings:
         return sides[0], None, [_unreadable("predictions", refused, other)]
     return sides[0], sides[1], findings

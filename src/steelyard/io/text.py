@@ -110,7 +110,7 @@ _TASKS = rb'(?s)\[\s*\{(?:(?!"(?:image_id|category_id|bbox)"\s*:).)*?"(?:annotat
 def labelled_by(path: Path) -> str:
     """The labelling tool whose export a JSON or CSV file is, "labelstudio" or "roboflow"; else nothing."""
     kind = ending(path)
-    if kind not in (".json", ".csv") or not os.path.isfile(path):  # Path.is_file raises for a name that is too long
+    if kind not in (".json", ".csv") or not path.is_file():
         return ""
     try:
         with open_bytes(path, str(path)) as file:

@@ -7,7 +7,6 @@ Every format of boxes by name: those here, and those that packages bring as entr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from importlib import import_module
 from itertools import islice
@@ -74,7 +73,7 @@ ROOTS = {"annotation": "voc", "annotations": "cvat"}
 
 def detect(path: Path, source: str) -> str:
     """The format of a file or folder; LVIS reads as `coco` here, since only its images tell."""
-    if os.path.isdir(path):  # Path.is_dir raises for a name that is too long, until Python 3.14
+    if path.is_dir():
         return _folder(path, source)
     suffix = ending(path)
     if tool := labelled_by(path):
@@ -83,7 +82,7 @@ def detect(path: Path, source: str) -> str:
         return "coco"
     if suffix in TABLES:
         return "csv"
-    if suffix in YAML and os.path.exists(path):
+    if suffix in YAML and path.exists():
         return "yolo"
     if suffix == ".xml":
         check_readable(path, source)
@@ -94,7 +93,7 @@ def detect(path: Path, source: str) -> str:
             f"the root element is '{root}'" if root else "not readable as XML", where=source,
             remedy="VOC files begin with <annotation>, CVAT files with <annotations>.",
         )  # fmt: skip
-    if not os.path.exists(path):
+    if not path.exists():
         raise MissingFile("there is no such file or folder", where=source, remedy="Check the path.")
     other = brought_for(path)
     if other:

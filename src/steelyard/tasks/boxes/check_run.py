@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.checks.findings import CheckReport, Finding, in_order
+from steelyard.checks.findings import CheckReport, Finding, in_order, refusal
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.records import Array, BoxRecords, Records, Schema
@@ -154,8 +154,8 @@ def _read(
         if like is not None and (dataset.by_file or dataset.by_name or like.by_file):
             dataset = fit(dataset, like)
         return from_dataset(dataset, name), dataset
-    except InputError as error:
-        return unreadable(name, source, error), None
+    except (InputError, OSError) as error:
+        return unreadable(name, source, refusal(error, source)), None
 
 
 def _like(truth: tuple[CheckedSide, Dataset | None] | None) -> Dataset | None:
