@@ -358,6 +358,7 @@ def shown_mutants(record: dict[str, Any]) -> str:
         "\n\nWhere not all changes were run, a random sample by file was, drawn after the last test was written. "
         "Changes\nof messages and changes without any effect count as well."
         + (f" **Below the {100 * WANTED:.0f} % that the project asks for**: {', '.join(below)}." if below else "")
+        + (f"\n{record['note']}" if "note" in record else "")
     )
 
 
