@@ -250,3 +250,32 @@ def test_task_is_needed(steelyard: Callable[..., Any]) -> None:
     good = steelyard("check", "labels", SAMPLES / "labels" / "truth.csv", SAMPLES / "labels" / "model_a.csv")
     assert good.returncode == 0
     assert "Nothing was found" in good.stdout
+
+
+def test_what_cannot_be_read_is_said_once_and_with_flags(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Gericht;Gewicht_g\nReis;120,5\nSuppe;98,0\n")
+    (tmp_path / "p.csv").write_text("Gericht;Gewicht_g\nReis;118,2\nSuppe;101,0\n")
+    report = sy.check("weights", tmp_path / "t.csv", tmp_path / "p.csv", columns={"id": "Gericht"})
+    assert [(one.side, one.examples[0].partition(": ")[0]) for one in report.findings] == [
+        ("predictions", "column 'id' cannot be mapped"),
+        ("truth", str(tmp_path / "t.csv")),
+        ("predictions", str(tmp_path / "p.csv")),
+    ]
+    assert all(one.remedy not in one.examples[0] for one in report.findings)
+    given = "t.csv", "p.csv"
+    ran = steelyard("check", "weights", *given)
+    assert ran.returncode == 1
+    printed = " ".join(ran.stdout.split())
+    assert printed.count("--map dish=YOUR_COLUMN --map weight=YOUR_COLUMN") == 2
+    assert "columns={" not in printed
+    assert printed.count("'Gericht', 'Gewicht_g'") == 2, "the end of a long line is not cut off"
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    mapped = ("--map", "dish=Gericht", "--map", "weight=Gewicht_g")
+    assert steelyard("check", "weights", *given, *mapped).returncode == 0
+
+
+def test_refused_data_are_said_of_the_side_that_is_at_fault() -> None:
+    once, twice = {"a": ["1", "1"], "b": ["2", "3"]}, {"a": ["1", "2"], "b": ["2", "1"]}
+    same, score = {"same": [1, 0]}, {"score": [0.9, 0.2]}
+    assert sy.check("labels", twice | same, once | score)["refused"].side == "truth"
+    assert sy.check("labels", once | same, twice | score)["refused"].side == "predictions"

@@ -17,6 +17,7 @@ from steelyard.cli.main import cli
 from steelyard.core.plan import JACKKNIFE, WeightPlan
 from steelyard.core.units import Units
 from steelyard.core.weights import InStrata, LeaveGroupOut, Plain, Role
+from steelyard.engine.lineup import SAME
 
 NAMES = ["b", "a", "b", "c", "a", "b"]  # of the clusters of six units
 
@@ -270,6 +271,7 @@ def test_weights_say_how_many_equal_units_they_are_worth() -> None:
     assert sy.evaluate("weights", {**truth, "sample_weight": [2.0] * 36}, predictions, ["mae"]).notes == ()
     one = {**truth, "sample_weight": [10.0, *[1.0] * 35]}
     assert sy.compare("weights", one, predictions, predictions, ["mae"]).notes == (
+        SAME,
         "The weights are unequal: 36 dishes are worth 15.0 equal ones (Kish).",
         "Dish 'd000' has 22 % of all weight: the scores rest on it.",
     )

@@ -23,7 +23,7 @@ from steelyard.engine import measure as measure_module
 from steelyard.engine.compare import compare
 from steelyard.engine.details import LazyDetails, definitions_of, tables_of, unit_table
 from steelyard.engine.families import judged_together
-from steelyard.engine.lineup import lineup
+from steelyard.engine.lineup import SAME, lineup
 from steelyard.engine.measure import measure_state, needs_of, per_unit_state, unit_values
 from steelyard.engine.report import applied_request, notes_of, report_of, sources_of, state_report, task_facts
 from steelyard.engine.run import expand_metrics, measure_records, measure_sides, metrics_of
@@ -384,7 +384,7 @@ def test_a_lineup_is_its_comparisons() -> None:
         assert comparison.units() == tuple(unit_table(WEIGHTS, data[k].state, METRICS) for k in (0, i + 1))
     assert result.comparisons[1]["mae"].interval == (0.0, 0.0)
     assert result.comparisons[0].notes == (f"Only 12 dishes: {ROUGH}", "odd", "new")
-    assert result.comparisons[1].notes == (f"Only 12 dishes: {ROUGH}", "odd")
+    assert result.comparisons[1].notes == (SAME, f"Only 12 dishes: {ROUGH}", "odd")
     assert list(result.standings) == ["mae", "r2"]
     # In slices each metric is a family of its own, over all slices and models.
     parts = paired_slices([(one.pairs, one.state) for one in data], ["kind"], measure_items)
@@ -420,7 +420,8 @@ def test_models_with_different_gaps() -> None:
     turned = sy.compare("weights", truth, [gap, a], metrics=["mae"], draws=100, missing="skip").comparisons[0]
     assert f"{scored}model 1 lacks 2." in turned.notes
     worst = sy.compare("weights", truth, [a, a], metrics=["mae"], draws=100, missing="skip").comparisons[0]
-    assert len(worst.notes) == 1
+    assert worst.notes[0] == SAME
+    assert len(worst.notes) == 2
 
 
 def test_classes_of_a_comparison() -> None:

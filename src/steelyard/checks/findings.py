@@ -17,6 +17,7 @@ from steelyard.version import __version__
 GRID = "steelyard.render.text:grid"
 SCHEMA = "steelyard/check/1"
 SEVERITIES = ("error", "warning", "note")
+LONGEST = 4  # lines of an example
 
 
 class Finding(Frozen):
@@ -173,8 +174,12 @@ def _details(finding: Finding, width: int) -> str:
         textwrap.fill(finding.what, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     )
     for example in finding.examples:
-        short = example if len(example) <= width - 4 else f"{example[: width - 5]}…"
-        lines.append(f"  · {short}")
+        lines.append(
+            textwrap.fill(
+                example, width, initial_indent="  · ", subsequent_indent="    ", break_on_hyphens=False,
+                replace_whitespace=False, max_lines=LONGEST, placeholder=" …",
+            )
+        )  # fmt: skip
     if finding.remedy:
         fill = textwrap.fill(
             finding.remedy, width, initial_indent="  → ", subsequent_indent="    ", break_on_hyphens=False

@@ -69,14 +69,14 @@ def _read(
         except (InputError, OSError) as error:
             sides.append(None)
             findings.append(_unreadable(name, refusal(error, where), where))
-    if predictions is not None and not findings:
-        return sides[0], None, [_unreadable("predictions", refused, other)]
-    return sides[0], sides[1], findings
+    if predictions is None or (findings and refused.where):  # without a place it is of a setting
+        return sides[0], sides[1], findings
+    return sides[0], None, [_unreadable("predictions", refused, other), *findings]
 
 
 def _unreadable(name: str, error: InputError, source: str, code: str = "unreadable") -> Finding:
     what = "The data cannot be read." if code == "unreadable" else "Evaluation refuses these data."
-    return Finding(code, "error", name, what, 1, 1, (str(error),), error.remedy or f"Correct {source}.")
+    return Finding(code, "error", name, what, 1, 1, (error.without_remedy,), error.remedy or f"Correct {source}.")
 
 
 def _look(task: Task, truth: Records, prediction: Records | None, options: Options) -> list[Finding]:
@@ -85,7 +85,9 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
         try:
             pairs = task.join(truth, prediction, Policy("skip", "skip"), options)
         except InputError as error:
-            refused.append(_unreadable("predictions", error, prediction.source, "refused"))
+            mine = error.where.startswith(truth.source) and truth.source != prediction.source
+            source = (truth if mine else prediction).source
+            refused.append(_unreadable("truth" if mine else "predictions", error, source, "refused"))
     data = CheckData(truth, prediction, pairs, options)
     ids = [name for name in task.truth.key if (column := task.truth.column(name)) is not None and column.type == "id"]
     data.read["key"] = [name for name in ids if name in truth and (prediction is None or name in prediction)]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.options import TaskCommand, data_options, option, task_argument, terminal_width
-from steelyard.cli.say import say
+from steelyard.cli.say import in_flags, say
 from steelyard.cli.streams import end_with
+
+if TYPE_CHECKING:
+    from steelyard.checks.findings import CheckReport
 
 
 @click.command(cls=TaskCommand)
@@ -37,5 +41,14 @@ def check(task: str, truth: str, predictions: str | None, as_json: bool, output:
     if output:
         report.to_json(output)
         say(f"wrote {output}", err=True)
-    say(report.to_json() if as_json else report.to_text(terminal_width()), nl=not as_json)
+    say(report.to_json() if as_json else _in_flags(report).to_text(terminal_width()), nl=not as_json)
     return code
+
+
+def _in_flags(report: CheckReport) -> CheckReport:
+    """The findings with settings named as flags."""
+    findings = [
+        replace(one, what=in_flags(one.what), examples=tuple(map(in_flags, one.examples)), remedy=in_flags(one.remedy))
+        for one in report.findings
+    ]
+    return replace(report, findings=tuple(findings))

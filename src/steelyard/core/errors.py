@@ -33,10 +33,18 @@ class InputError(SteelyardError, ValueError):
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
         what, where = _shorten_text(what, 1500), _shorten_text(where, 500).replace("\n", "\\n")
         self.what, self.where, self.remedy = what, where, remedy
-        text = f"{where}: {what}" if where else what
-        if remedy:
-            text = f"{text.rstrip('.')}. {remedy}"
-        super().__init__(text.encode("utf-8", "backslashreplace").decode())  # half a surrogate cannot be printed
+        text = self.without_remedy
+        super().__init__(_printable(f"{text.rstrip('.')}. {remedy}" if remedy else text))
+
+    @property
+    def without_remedy(self) -> str:
+        """The message without the remedy."""
+        return _printable(f"{self.where}: {self.what}" if self.where else self.what)
+
+
+def _printable(text: str) -> str:
+    """Half a surrogate cannot be printed."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class MissingFile(InputError):

@@ -113,6 +113,8 @@ OWN_TRUST = (
     "classes are of the labelled units, by truth alone."
 )
 
+SAME = "The predictions of both models are the same: that they do not differ is a fact, not a finding."
+
 
 def lineup(
     task: Task, chosen: Sequence[Metric], request: Request, data: Sequence[Measured], findings: Sequence[Sequence[str]],
@@ -171,7 +173,7 @@ def lineup(
                 b=other,
                 differences=whole[str(i)],
                 slices={name: parts[i] for name, parts in sliced.items()},
-                notes=(*shared, *findings[0], *new),
+                notes=(*([SAME] if digests[i + 1] == digests[0] else []), *shared, *findings[0], *new),
                 influences=kept_of_sides([scored[0], scored[i + 1]], chosen) if request.save_influences else None,
                 details=LazyPairDetails(task, request, tuple(chosen), sides[0], sides[i + 1]),
             )

@@ -27,6 +27,8 @@ def correction_text(differences: Iterable[Difference]) -> str:
     adjust, family = (tested[0].adjust, max(d.family for d in tested)) if tested else ("none", 0)
     if adjust not in _METHODS:
         return "not corrected"
+    if family == 0:
+        return "nothing to test"
     tests = count_text(family, "test") if family == 1 else f"{family:,} tests together"
     return f"corrected for {tests} ({_METHODS[adjust]})"
 

@@ -15,6 +15,7 @@ from steelyard.core.state import State, Totals
 from steelyard.core.task import Policy
 from steelyard.core.weights import GivenRows, LeaveOneOut, Role
 from steelyard.io.sources import read_sides
+from steelyard.tasks.labels.preparation import SHARED
 
 PEOPLE = {"people": "person_a,person_b"}
 METRICS = (
@@ -152,6 +153,24 @@ def test_comparison_of_two_models_draws_the_same_people() -> None:
     low, high = difference.interval
     assert high - low < own.interval[1] - own.interval[0]
     assert sy.compare("labels", truth, predictions, predictions, ["eer"], **settings).differences["eer"].p == 1
+
+
+def test_a_note_says_that_rows_may_share_people() -> None:
+    """Whatever the metric, where the data are pairs; but not where people or clusters are resampled."""
+    sides = drawn(7, people=3, pictures=2)
+    truth, predictions = sides[0] | {"same": sides[0]["person_a"] == sides[0]["person_b"]}, sides[1]
+    images = {name: truth[name] for name in ("a", "b", "same")}
+    people = {"id": truth["a"] * 10 + truth["b"], **{name: truth[name] for name in ("person_a", "person_b", "same")}}
+    by_id = {"id": people["id"], "score": predictions["score"]}
+
+    def said(truth: dict[str, Any], scores: dict[str, Any] = predictions, **settings: Any) -> int:
+        report = sy.evaluate("labels", truth, scores, **{"metrics": ["roc_auc"], "draws": 100, **settings})
+        return report.notes.count(SHARED)
+
+    assert said(truth) == said(images) == said(people, by_id) == 1
+    assert said(truth, metrics=["roc_auc", "eer"]) == 1
+    assert said(truth, options=PEOPLE) == said(truth, cluster="person_a") == 0
+    assert said({"id": people["id"], "label": truth["same"]}, by_id) == 0
 
 
 def test_labels_come_from_people_and_must_agree() -> None:

@@ -80,9 +80,8 @@ class CheckedSide:
 
 def unreadable(name: str, source: str, error: InputError) -> CheckedSide:
     """A side of which nothing can be read."""
-    finding = Finding("unreadable", "error", name, "The data cannot be read; nothing else was looked "
-    "at.", 1, 1, (str(error),),
-                    error.remedy)  # fmt: skip
+    what = "The data cannot be read; nothing else was looked at."
+    finding = Finding("unreadable", "error", name, what, 1, 1, (error.without_remedy,), error.remedy)
     empty = np.zeros(0, dtype=np.int64)
     return CheckedSide(name, source, empty, empty, np.zeros((0, 4)), findings=[finding], readable=False)
 

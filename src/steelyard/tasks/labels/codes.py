@@ -198,10 +198,13 @@ def scored_rows(pairs: Any, kind: str) -> Scored | None:
         )
     if kind in side:
         if pairs.several or len(classes) > 2:
+            remedy = f"Give a column for each class: {kind}:CLASS."
+            if pairs.truth.find("ood") is not None:
+                remedy += " If it tells rows out of distribution, set the option `higher=id` or `higher=ood`."
             raise MissingColumn(
                 f"one column '{kind}' is for two classes, and there are {len(classes)}: {first_few(classes, 5)}",
                 where=side.source,
-                remedy=f"Give a column for each class: {kind}:CLASS.",
+                remedy=remedy,
             )
         places: tuple[int, ...] = (len(classes) - 1,)
         values = side[kind][:, np.newaxis]

@@ -53,6 +53,8 @@ from steelyard.tasks.labels.codes import (
 from steelyard.tasks.labels.preparation import (
     IMAGES,
     KNOWN,
+    PEOPLE,
+    SHARED,
     UNKNOWN,
     DeclaredRecords,
     joined_by_images,
@@ -197,10 +199,21 @@ class LabelPairs(Frozen, Countable):
     def interval_notes(self, cluster: str | None) -> tuple[str, ...]:
         """What a reader of intervals must know about what is resampled."""
         notes = [self._episode_note(cluster)]
+        if self.people is None and cluster is None and self._rows_are_pairs:
+            notes.append(SHARED)
         if self.people is not None and self.pair_count > ranking.MOST_DRAWN:
             many = count_text(self.pair_count, "pair", "are")
             notes.append(f"{many} too many for draws: intervals are those of the jackknife over people.")
         return tuple(filter(None, notes))
+
+    @property
+    def _rows_are_pairs(self) -> bool:
+        """Whether columns name the people of each row, or both sides have the columns of the images of a pair."""
+
+        def both(records: Records, names: tuple[str, str]) -> bool:
+            return all(records.find(name) is not None for name in names)
+
+        return both(self.truth, PEOPLE) or (both(self.truth, IMAGES) and both(self.prediction, IMAGES))
 
     def _episode_note(self, cluster: str | None) -> str:
         """Which question intervals answer where rows are query images of few-shot episodes; else nothing."""

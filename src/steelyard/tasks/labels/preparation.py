@@ -23,6 +23,7 @@ from steelyard.core.errors import (
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records, as_object, factorize
+from steelyard.io.dialect import note
 
 WORDS = {"true": 1, "false": 0}
 
@@ -147,6 +148,11 @@ def declare_unknowns(truth: Records, prediction: Records, options: Options) -> t
     declared = DeclaredRecords(
         truth.source, sides[0][1] | {"label": classes}, truth.other, truth.place, truth.names, (KNOWN, UNKNOWN)
     )
+    if higher == KNOWN:
+        note(
+            "Rows out of distribution are the positive class, so scores are negated: a threshold t of your scores is "
+            "-t here, in settings and in results."
+        )
     score = sides[1][1]["score"]
     return declared, replace(prediction, columns=sides[1][1] | {"score": -score if higher == KNOWN else score})
 
@@ -172,6 +178,7 @@ def _unknown_rows(truth: Records, label: object) -> Array:
 
 
 IMAGES = ("a", "b")  # columns of the two sides of a pair
+SHARED = "If rows are pairs that share people, intervals are too narrow: name the people with option people."
 
 
 def people_columns(options: Options) -> tuple[str, str] | None:

@@ -17,13 +17,13 @@ from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement
 from steelyard.core.weights import Floats
+from steelyard.tasks.labels.preparation import SHARED
 from steelyard.tasks.labels.ranked import AgainstOthers
 from steelyard.tasks.labels.walks import PairWalk, Scores
 from steelyard.tasks.shared.rates import NotedRates, Rates
 
 INFINITY = float("inf")
 FEW_ERRORS = 30  # expected false accepts below which a rate is said to rest on few
-SHARED = "If rows are pairs that share people, intervals are too narrow: name the people with option people."
 Rate = Annotated[float, Between(0, 1, open_low=True, open_high=True)]
 TarRule = Literal["at_most", "nearest", "impostor", "interpolated"]
 
