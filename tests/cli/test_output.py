@@ -49,10 +49,12 @@ def test_a_workbook_on_a_full_disk(here: Path) -> None:
     """openpyxl writes sheets to temporary files: one sentence, and no traceback after it."""
     pytest.importorskip("openpyxl")
     program = (
-        "import resource, sys\n"
+        "import atexit, resource, sys\n"
+        "file_size = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
+        "atexit.register(resource.setrlimit, resource.RLIMIT_FSIZE, file_size)\n"  # for what measures the process
         "import openpyxl\n"
         "from steelyard.cli.main import main\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, file_size[1]))\n"
         "sys.argv = ['steelyard', 'evaluate', 'weights', 't.csv', 'a.csv', '-m', 'mae', '-o', 'out.xlsx']\n"
         "main()\n"
     )
