@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -370,3 +371,26 @@ def test_a_label_that_the_first_rows_do_not_have() -> None:
     assert labels_codes.count_integers(truth, predicted) is None
     truth[0], predicted[-1] = 4096, 0
     assert labels_codes.count_integers(truth, predicted) is None
+
+
+def test_files_of_arrays_are_the_arrays(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    truth = {"label": rng.integers(0, 3, 40), "id": np.array([f"r{i}" for i in range(40)])}
+    predictions = {"id": truth["id"][::-1], "probability": rng.dirichlet([1, 1, 1], 40)}
+    np.savez(tmp_path / "t.npz", **truth)
+    np.savez(tmp_path / "p.npz", **predictions)
+    files = tmp_path / "t.npz", tmp_path / "p.npz"
+    settings: dict[str, Any] = {"metrics": ["accuracy", "log_loss"], "confidence": None}
+    assert (
+        sy.evaluate("labels", *files, **settings).scores == sy.evaluate("labels", truth, predictions, **settings).scores
+    )
+    assert sy.check("labels", *files).counts == {"rows": 40, "predictions": 40}
+    np.savez(tmp_path / "short.npz", label=truth["label"][:7], id=truth["id"])
+    with refuses("E-shape-mismatch", "short.npz", "7", "40"):
+        sy.evaluate("labels", tmp_path / "t.npz", tmp_path / "short.npz")
+    np.savez(tmp_path / "deep.npz", probability=np.zeros((40, 3, 2)))
+    with refuses("E-shape-mismatch", "deep.npz", "3"):
+        sy.evaluate("labels", tmp_path / "t.npz", tmp_path / "deep.npz")
+    np.savez(tmp_path / "other.npz", embeddings=np.zeros((40, 3)))
+    with refuses("E-missing-key", "other.npz", "embeddings", "vector", "probability"):
+        sy.evaluate("labels", tmp_path / "t.npz", tmp_path / "other.npz")

@@ -20,6 +20,7 @@ from steelyard.core.pairs import Array
 from steelyard.core.records import Records, as_object
 from steelyard.core.task import Task
 from steelyard.io import rows
+from steelyard.io.frames import from_memory
 from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
 from steelyard.io.table import Table
@@ -28,6 +29,7 @@ from steelyard.tasks.labels.preparation import PEOPLE, PairRecords
 from steelyard.tasks.labels.vectors import (
     Vectors,
     all_pairs,
+    is_arrays,
     is_vectors,
     read_npz,
     read_vectors,
@@ -43,6 +45,7 @@ def read_sides(
     options = options or Options(task.options)
     truth = _as_table(truth)
     if not is_vectors(predictions):
+        predictions = _table_of_arrays(str(predictions)) if is_arrays(predictions) else predictions
         require_listed(options.of("pairing"))
         true, predicted = rows.read_sides(task, truth, predictions, columns)
         return _with_people(truth, true), predicted
@@ -67,25 +70,24 @@ def _with_people(truth: Any, true: Records) -> Records:
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side alone."""
-    return rows.read_side(task, _as_table(data) if side == "truth" else data, columns, side)
+    if side == "truth":
+        data = _as_table(data)
+    elif is_arrays(data) and not is_vectors(data):
+        data = _table_of_arrays(str(data))
+    return rows.read_side(task, data, columns, side)
 
 
-def _as_table(truth: Any) -> Any:
-    """Truth in a list of pairs or in arrays as a table; anything else as it is."""
-    if not isinstance(truth, str | PathLike):
-        return truth
-    if str(truth).lower().endswith(".npz"):
-        return of_truth(_table_of_arrays, str(truth))
-    return of_truth(read_pairs, str(truth)) if str(truth).lower().endswith(".txt") else truth
+def _as_table(data: Any) -> Any:
+    """A list of pairs or arrays as a table; anything else as it is."""
+    if is_arrays(data):
+        return of_truth(_table_of_arrays, str(data))
+    if isinstance(data, str | PathLike) and str(data).lower().endswith(".txt"):
+        return of_truth(read_pairs, str(data))
+    return data
 
 
 def _table_of_arrays(path: str) -> Table:
-    arrays = {name: array for name, array in read_npz(path).items() if array.ndim == 1}
-    columns = {name: as_object(array.tolist()) if array.dtype.kind in "US" else array for name, array in arrays.items()}
-    if len({len(column) for column in columns.values()}) > 1:
-        sizes = ", ".join(f"'{name}' {len(column)}" for name, column in columns.items())
-        raise InvalidFile(f"the arrays differ in length: {sizes}", where=path, remedy="Give one value per row.")
-    return Table(path, columns)
+    return from_memory(read_npz(path), path)
 
 
 def read_pairs(path: str) -> Table:

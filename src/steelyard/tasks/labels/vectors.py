@@ -96,9 +96,14 @@ class AllPairs(Records):
 
 def is_vectors(data: Any) -> bool:
     """Whether data are vectors rather than a table."""
-    if isinstance(data, str | PathLike):
-        return str(data).lower().endswith(".npz")
+    if is_arrays(data):
+        return not {"label", "labels", "score", "probability"} & {n.partition(":")[0] for n in array_names(str(data))}
     return isinstance(data, Mapping) and VECTOR in data
+
+
+def is_arrays(data: Any) -> bool:
+    """Whether data are a file of NumPy's arrays."""
+    return isinstance(data, str | PathLike) and str(data).lower().endswith(".npz")
 
 
 def read_npz(path: str, known: tuple[str, ...] = ()) -> dict[str, Array]:
@@ -113,12 +118,16 @@ def read_vectors(data: Any) -> Vectors:
         source = str(data)
         names = array_names(source)
         data = dict.fromkeys(names) | read_npz(source, ARRAYS)
+    if VECTOR not in data:
+        has = ", ".join(f"'{name}'" for name in data) or "none"
+        raise MissingKey(
+            f"there is no array '{VECTOR}'; the arrays are {has}",
+            where=source,
+            remedy=f"Call vectors '{VECTOR}', and other predictions 'label', 'score' or 'probability'.",
+        )
     for name in map(str, data):
         if name not in ARRAYS:
             raise UnknownName(f"there is no array '{name}' among vectors", where=source, remedy=nearest(name, ARRAYS))
-    if VECTOR not in data:
-        has = ", ".join(f"'{name}'" for name in data) or "none"
-        raise MissingKey(f"there is no array '{VECTOR}'; the arrays are {has}", where=source, remedy="Name it so.")
     values = _matrix(data[VECTOR], source)
     keys = {name: _names(data[name], name, len(values), source) for name in KEYS if name in data}
     if "template" in keys:
