@@ -394,3 +394,26 @@ def test_files_of_arrays_are_the_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", embeddings=np.zeros((40, 3)))
     with refuses("E-missing-key", "other.npz", "embeddings", "vector", "probability"):
         sy.evaluate("labels", tmp_path / "t.npz", tmp_path / "other.npz")
+
+
+def test_rows_without_ids_that_stand_in_another_order() -> None:
+    """A column of both sides tells; joined row by row all three would be wrong."""
+    images = ["a.jpg", "b.jpg", "c.jpg"]
+    truth = {"image": images, "label": ["x", "y", "z"]}
+    turned = {"image": images[::-1], "label": ["z", "y", "x"]}
+
+    def accuracy(truth: dict[str, Any], predictions: dict[str, Any], **settings: Any) -> float:
+        return sy.evaluate("labels", truth, predictions, ["accuracy"], confidence=None, **settings)["accuracy"].value
+
+    with refuses("E-conflict", "predictions, row 0, column 'image'", "a.jpg", "c.jpg", "columns={'id': 'image'}"):
+        accuracy(truth, turned)
+    with refuses("E-conflict", "d.jpg"):
+        accuracy(truth, turned | {"image": ["d.jpg", "b.jpg", "a.jpg"]})
+    with refuses("E-conflict", "video"):
+        accuracy({"video": ["v", "v", "w"], "label": [0, 1, 0]}, {"video": ["w", "v", "v"], "label": [0, 1, 0]})
+    with refuses("E-unmatched", "columns={'id': 'image'}"):
+        accuracy(truth, {name: column[:2] for name, column in turned.items()})
+    assert accuracy(truth, turned, columns={"id": "image"}) == 1
+    assert accuracy(truth, truth) == 1
+    seconds = {"seconds": [0.1, 0.2, 0.3], "label": ["z", "y", "x"]}
+    assert accuracy(truth | {"seconds": [5.0, 6.0, 7.0]}, seconds) == 1 / 3, "a column of other values says nothing"

@@ -416,11 +416,14 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     else:
         check_policy(policy)
         if len(truth) != len(prediction):
+            names = [name for name in truth.other if name in prediction.other]
+            mapped = f", or map one that has them: `columns={{'id': '{names[0]}'}}`" if names else ""
             raise Unmatched(
                 f"has {len(prediction)} rows and {truth.source} has {len(truth)}; without ids they cannot be joined",
                 where=prediction.source,
-                remedy="Give both sides a column 'id'.",
+                remedy=f"Give both sides a column 'id'{mapped}.",
             )
+        _refuse_another_order(truth, prediction)
         pairs = _by_position(truth, prediction, policy)
     if isinstance(truth, DeclaredRecords):
         pairs = replace(pairs, declared=truth.classes)
@@ -492,6 +495,27 @@ def _with_people(pairs: LabelPairs, people: tuple[str, str]) -> LabelPairs:
         return pairs
     note(f"{pairs.truth.source}: {count_text(int(itself.sum()), 'pair', 'are')} of an image with itself, and left out.")
     return pairs.select(~itself)
+
+
+def _refuse_another_order(truth: Records, prediction: Records) -> None:
+    """Raise where a column of both sides shows that rows at the same position are not of one thing."""
+    for name in truth.other:
+        if name not in prediction.other:
+            continue
+        first, second = label_texts(truth.other[name]), label_texts(prediction.other[name])
+        apart = np.flatnonzero(first != second)
+        if not len(apart):
+            continue
+        (mine, many), (theirs, others) = (np.unique(side.astype(str), return_counts=True) for side in (first, second))
+        named = many.max() == others.max() == 1 and len(np.intersect1d(mine, theirs)) > 0
+        if named or (np.array_equal(mine, theirs) and np.array_equal(many, others)):
+            row = int(apart[0])
+            raise Conflict(
+                f"the sides have no ids and are joined row by row, but '{name}' is '{first[row]}' in the truth and "
+                f"'{second[row]}' in the predictions",
+                where=prediction.where(row, name),
+                remedy=f"Map the column of ids: `columns={{'id': '{name}'}}`. Or bring the rows into one order.",
+            )
 
 
 def _by_position(truth: Records, prediction: Records, policy: Policy) -> LabelPairs:
