@@ -50,7 +50,8 @@ class Column(Frozen):
     `volume` (pixels or voxels of whole numbers: packed runs as bytes, or the path of a file), `field` (measured values:
     an array as bytes, or the path of a file), `picture` (pixels of any numbers, in the same way).
     `many` is the type of the columns `name:class`, one per class, where there may be such.
-    `aliases` are other names that a file may have for it, taken where the name itself is missing.
+    `aliases` are other names that a file may have for it, taken where the name itself is missing, and `ahead` those
+    that are taken even where it is there.
     `flags` says that true and false may stand for 1 and 0 in a column of numbers.
     `beside` is the name of a predicted column in a source that holds both sides, where there may be one.
     `lists` says that a cell of texts may be a list or an object, which is read as JSON.
@@ -68,6 +69,7 @@ class Column(Frozen):
     flags: bool = False
     beside: str = ""
     lists: bool = True
+    ahead: tuple[str, ...] = ()
 
 
 def sounds_like_a_group(name: str) -> bool:

@@ -161,6 +161,8 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
             name = _weight_column(table, column, mapping, side)
         elif name not in table.columns:
             name = next((alias for alias in column.aliases if alias in table.columns), name)
+        elif column.ahead and not {column.name, f"{side}.{column.name}"} & mapping.keys():
+            name = next((other for other in column.ahead if other in table.columns), name)
         if not column.many and name not in table.columns and f"{name}:0" in table.columns:
             raise _missing(table, name)
         if not column.required and name not in table.columns:

@@ -294,3 +294,18 @@ LOGGED = ("logged(score=a)", "logged(score=b:c)")
 )  # fmt: skip
 def test_what_is_shown_if_nothing_is_asked(held: tuple[str, ...], expected: tuple[str, ...]) -> None:
     assert defaults_for(Metadata(holds=frozenset(held))) == expected
+
+
+def test_the_id_of_a_question_goes_before_its_text() -> None:
+    """Two pictures with one question: one of two answers is right."""
+    truth = {"question_id": [7, 8], "question": ["what?", "what?"], "answer": ["cat", "dog"]}
+    said = {"question_id": [8, 7], "question": ["what?", "what?"], "answer": ["cat", "cat"]}
+    for predictions in (said, {name: said[name] for name in ("question_id", "answer")}):
+        assert sy.score("answers", truth, predictions, "exact") == 0.5
+    with refuses("E-duplicate-key", "what?"):
+        sy.evaluate("answers", truth, said, columns={"question": "question"})
+    texts = {"question": ["what?", "who?"], "answer": ["cat", "ann"]}
+    assert (
+        sy.score("answers", texts | {"question_id": [1, 2]}, texts, "exact", columns={"truth.question": "question"})
+        == 1
+    )

@@ -40,6 +40,7 @@ TRUTH = Schema(
             "question",
             "id",
             aliases=("question_id",),
+            ahead=("question_id",),
             meaning="the question; several rows where several answers are accepted",
         ),
         Column("answer", "text", required=False, meaning="an accepted answer"),
@@ -67,7 +68,13 @@ TRUTH = Schema(
 PREDICTION = Schema(
     key=("question",),
     columns=(
-        Column("question", "id", aliases=("question_id",), meaning="as in the truth, one row each"),
+        Column(
+            "question",
+            "id",
+            aliases=("question_id",),
+            ahead=("question_id",),
+            meaning="as in the truth, one row each",
+        ),
         Column("answer", "text", required=False, meaning="the reply", beside="prediction"),
         Column("outcome", "text", required=False, meaning="ok, or why there is no answer"),
         Column(
