@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from copy import deepcopy
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -155,6 +156,45 @@ def test_predictions_are_found(args, tmp_path, monkeypatch, capsys) -> None:
         "ERROR: Found no prediction for ground truth bern_000000_000000_gtFine_labelIds.png",
         "ERROR: Found 2 part(s) in given filename (bern.png). Expected 5 or 6.",
     ]
+
+
+def test_images_are_searched_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without arguments: the pattern's images of the truth, and for each the prediction of the same frame."""
+    case = GOLDENS["pixels"][0]
+    predicted, truth = draw_cityscapes(case["seed"], tmp_path)
+    results = tmp_path / "results"
+    results.mkdir()
+    for file in predicted:
+        Path(file).rename(results / Path(file).name)
+    own = deepcopy(pixel_module.args)
+    own.groundTruthSearch = str(tmp_path / "*_gtFine_labelIds.png")
+    own.JSONOutput, own.colorized, own.bold, own.nocol = False, False, "", ""
+    monkeypatch.setattr(pixel_module, "args", own)
+    monkeypatch.setattr(pixel_module.glob, "glob", lambda pattern: sorted(truth) if pattern.endswith("Ids.png") else [])
+    monkeypatch.setattr(sys, "argv", ["pixels"])
+    monkeypatch.setenv("CITYSCAPES_RESULTS", str(results))
+    pixel_module.main()
+    assert capsys.readouterr().out == case["printed"]
+    own.groundTruthSearch = "nowhere"
+    with pytest.raises(SystemExit):
+        pixel_module.main()
+    assert "nowhere" in capsys.readouterr().out
+
+
+def test_a_folder_of_results_that_is_missing(
+    args: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("CITYSCAPES_RESULTS", raising=False)
+    monkeypatch.setenv("CITYSCAPES_DATASET", str(tmp_path))
+    truth = f"gtFine/val/{CITY}_gtFine_labelIds.png"
+    with pytest.raises(SystemExit):
+        pixel_module.getPrediction(args, truth)
+    assert "result root folder" in capsys.readouterr().out
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / f"{CITY}_mine.png").touch()
+    assert pixel_module.getPrediction(args, truth) == str(tmp_path / "results" / f"{CITY}_mine.png")
 
 
 def test_a_report_has_the_same_mean(args, tmp_path) -> None:

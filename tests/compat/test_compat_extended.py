@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pycocotools import coco as reference_coco
+from pycocotools import cocoeval as reference_eval
 from pycocotools import mask as reference_mask
 from support.compat_extended import boxes, crowd
 from support.paths import TESTS
@@ -99,6 +101,25 @@ def test_an_image_without_a_crowd_index(index: Any) -> None:
     sides[0]["images"][3]["crowdIndex"] = index
     with refuses("E-invalid-value", "image 4", "'crowdIndex'", "0", "1"):
         evaluated(sides, "keypoints_crowd")
+
+
+def test_numbers_of_keypoints_by_name() -> None:
+    """The ten numbers of the summary in its order; CrowdPose's 14 points with their own sigmas."""
+    sigmas = np.full(14, 0.08)
+    evaluation = evaluated(crowd(1), "keypoints", kpt_oks_sigmas=sigmas)
+    kinds = ["AP_all", "AP_50", "AP_75", "AP_medium", "AP_large", "AR_all", "AR_50", "AR_75", "AR_medium", "AR_large"]
+    sides = crowd(1)
+    with contextlib.redirect_stdout(io.StringIO()):
+        truth = reference_coco.COCO()
+        truth.dataset = sides[0]
+        truth.createIndex()
+        other = reference_eval.COCOeval(truth, truth.loadRes(sides[1]), "keypoints")
+        other.params.kpt_oks_sigmas = sigmas
+        other.evaluate()
+        other.accumulate()
+        other.summarize()
+    assert evaluation.stats_as_dict == dict(zip(kinds, other.stats.tolist(), strict=True))
+    assert 0 < evaluation.stats_as_dict["AP_all"] < 1
 
 
 def test_extended_metrics_need_the_threshold() -> None:

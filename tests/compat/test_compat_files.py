@@ -307,6 +307,33 @@ def test_odd_files_are_taken_as_pycocotools_takes_them(change: Change, kind: str
         same_numbers(from_files(ours, paths, kind=kind), theirs)
 
 
+def test_ids_that_are_far_apart(tmp_path: Path) -> None:
+    """Ids of images and categories up to 10 ** 12, of which an evaluation takes some."""
+    for seed in range(90, 94):
+        data, results = draw_coco(seed)
+        rows = results["bbox"]
+        far = {image["id"]: 10**12 // (place + 1) for place, image in enumerate(data["images"])}
+        for image in data["images"]:
+            image["id"] = far[image["id"]]
+        for category in data["categories"]:
+            category["id"] = category["id"] ** 9
+        for ann in (*data["annotations"], *rows):
+            ann["image_id"], ann["category_id"] = far[ann["image_id"]], ann["category_id"] ** 9
+        paths = written(tmp_path, data, rows)
+        for change in (None, some_ids):
+            same_numbers(*both(paths, change))
+
+
+def test_ids_that_are_texts(tmp_path: Path) -> None:
+    data, results = draw_coco(91)
+    rows = results["bbox"]
+    for image in data["images"]:
+        image["id"] = f"image {image['id']}"
+    for ann in (*data["annotations"], *rows):
+        ann["image_id"] = f"image {ann['image_id']}"
+    same_numbers(*both(written(tmp_path, data, rows)))
+
+
 def test_results_of_unknown_images_are_refused(tmp_path: Path) -> None:
     data, results = draw_coco(97)
     results["bbox"][0]["image_id"] = 123_456

@@ -7,6 +7,7 @@ import copy
 import io
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,23 @@ def test_masks_of_annotations(theirs) -> None:
     for ann in data["annotations"]:
         assert mine.ann_to_rle(ann) == other.ann_to_rle(ann)
         assert_same(mine.ann_to_mask(ann), other.ann_to_mask(ann))
+
+
+def test_images_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is fetched over a network: the function that would is a stand-in."""
+    data, results = federated(3)
+    for image in data["images"]:
+        image["coco_url"] = f"far/away/{image['id']}.jpg"
+    first = data["images"][0]["id"]
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr("urllib.request.urlretrieve", lambda url, path: asked.append((url, path)))
+    truth = evaluator(ours, data, results, "bbox").lvis_gt
+    (tmp_path / f"{first}.jpg").write_bytes(b"there")
+    truth.download(str(tmp_path), [first])
+    assert asked == []
+    truth.download(str(tmp_path))
+    names = [f"{image['id']}.jpg" for image in data["images"][1:]]
+    assert asked == [(f"far/away/{name}", str(tmp_path / name)) for name in names]
 
 
 def test_what_does_not_fit_is_refused(tmp_path) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import motmetrics as theirs
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.io
+import scipy.optimize
 
 from steelyard.compat import motmetrics as ours
 
@@ -163,6 +169,84 @@ def test_files_of_other_formats(tmp_path) -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of motmetrics itself
+@pytest.mark.filterwarnings("ignore:Operation with tuple")
+def test_files_of_detrac_in_matlab(tmp_path: Path) -> None:
+    """Numbers of 32 bits, from which 1 is taken in 64 bits; an object whose left edge is 0 is not there."""
+    rng = np.random.default_rng(0)
+    fields = {name: rng.uniform(0, 100, (4, 3)) for name in ("X", "Y", "H", "W")}
+    fields["X"][2] = 0
+    fields["X"][0, 1] = 0
+    info = np.zeros((1, 1), dtype=[(name, object) for name in (*fields, "frameNums")])
+    for name, values in (*fields.items(), ("frameNums", np.arange(1, 5)[None])):
+        info[name][0, 0] = values
+    path = str(tmp_path / "detrac.mat")
+    scipy.io.savemat(path, {"gtInfo": info})
+    mine, other = (package.io.loadtxt(path, fmt="detrac-mat") for package in (ours, theirs))
+    assert len(other) == 8
+    pd.testing.assert_frame_equal(mine, other, **EXACT)
+
+
+@pytest.mark.filterwarnings("ignore:Operation with tuple")
+def test_other_sources_and_separators(tmp_path: Path) -> None:
+    text = tracks(1)[0]
+    path = tmp_path / "gt.txt"
+    for written_text, settings in (
+        (text.replace(",", ";"), {"sep": ";"}),
+        (text.replace("\n", "\n\n", 1), {}),
+        (text + "16,1,,2,3,4,1,1,1\n", {}),  # a field without a number
+    ):
+        path.write_text(written_text)
+        tables = [package.io.loadtxt(str(path), **settings) for package in (ours, theirs)]
+        pd.testing.assert_frame_equal(*tables, **EXACT)
+    tables = [package.io.loadtxt(io.StringIO(text)) for package in (ours, theirs)]
+    pd.testing.assert_frame_equal(*tables, **EXACT)
+    for package in (ours, theirs):
+        with pytest.raises(FileNotFoundError):
+            package.io.loadtxt(str(tmp_path / "nowhere.txt"))
+
+
+@pytest.mark.filterwarnings("ignore:Operation with tuple")
+@pytest.mark.parametrize("dist", ["iou", "seuc"])
+@pytest.mark.parametrize("empty", [(True, False), (False, True)])
+def test_a_side_without_rows(tmp_path: Path, dist: str, empty: tuple[bool, bool]) -> None:
+    """A tracker that found nobody, and a sequence without people."""
+    paths = written(tmp_path, 1)
+    answers = []
+    for package in (ours, theirs):
+        tables = map(package.io.loadtxt, paths)
+        truth, results = (table.iloc[:0] if nobody else table for table, nobody in zip(tables, empty, strict=True))
+        acc = package.utils.compare_to_groundtruth(truth, results, dist)
+        summary = package.metrics.create().compute(acc, metrics=["num_misses", "num_false_positives", "num_objects"])
+        answers.append((acc.events, summary))
+    assert answers[1][1].iloc[0].sum() > 0
+    for mine, other in zip(*answers, strict=True):
+        pd.testing.assert_frame_equal(mine, other, **EXACT)
+
+
+@pytest.mark.filterwarnings("ignore:Operation with tuple")
+@pytest.mark.parametrize("scored", [True, False])
+def test_the_development_kit_with_pedestrians_only(tmp_path: Path, scored: bool) -> None:
+    """Without `include_all` class 1 alone counts; without any such row, all results are false positives."""
+    paths = written(tmp_path, 4)
+    answers = []
+    for package in (ours, theirs):
+        truth, results = map(package.io.loadtxt, paths)
+        truth = truth[truth.index.get_level_values(0) != 3]  # a frame that only the results have
+        if not scored:
+            truth.loc[:, "ClassId"] = 3
+        answers.append(package.utils.CLEAR_MOT_M(truth, results, str(tmp_path / "seqinfo.ini")))
+    assert bool(answers[1][1]["obj"]) == scored
+    pd.testing.assert_frame_equal(answers[0][0].events, answers[1][0].events, **EXACT)
+    assert answers[0][1] == answers[1][1]
+
+
+def test_a_distance_that_is_not_known(tmp_path: Path) -> None:
+    truth, results = map(ours.io.loadtxt, written(tmp_path, 1))
+    with pytest.raises(TypeError, match="'cosine'"):
+        ours.utils.compare_to_groundtruth(truth, results, "cosine")
+
+
 @pytest.mark.filterwarnings("ignore:Operation with tuple")
 @pytest.mark.parametrize(
     ("dist", "limit"),
@@ -211,6 +295,23 @@ def test_events_are_logged() -> None:
     assert logs[0] == logs[1] == "AS 1 0 5 1 6\nFN 2 1\n"
 
 
+def test_transfers_are_logged() -> None:
+    """A hypothesis goes to an object that is new (MI); an object goes to a hypothesis that is new (AS)."""
+    logs = []
+    steps = [
+        ([1], [5], [[0.1]]),
+        ([2], [5], [[0.2]]),
+        ([2, 3], [5, 6, 7], [[0.1, np.nan, np.nan], [np.nan, 0.3, 0.4]]),
+        ([3], [9], [[0.1]]),
+    ]
+    for package in (ours, theirs):
+        acc, log = package.MOTAccumulator(), io.StringIO()
+        for frame, step in enumerate(steps):
+            acc.update(*step, frameid=frame, vf=log)
+        logs.append(log.getvalue())
+    assert logs[0] == logs[1] == "MI 5 0 1 1 2\nFP 2 7\nAS 3 2 6 3 9\n"
+
+
 def test_merged_tables() -> None:
     accs = [accumulated(ours, seed, count=3, people=3) for seed in range(2)]
     merged, mappings = ours.MOTAccumulator.merge_event_dataframes(accs, return_mappings=True)
@@ -223,6 +324,79 @@ def test_merged_tables() -> None:
     whole = host.compute(merged, metrics=["num_objects", "num_frames", "mota"])
     overall = host.compute_many(accs, metrics=["num_objects", "num_frames", "mota"], generate_overall=True)
     assert whole.loc[0].tolist() == overall.loc["OVERALL"].tolist()
+
+
+def test_analyses_are_merged() -> None:
+    """Counts under the new ids; ids that are texts in the mapping, and missing ones."""
+    analyses = [{"obj": {1: 3, 2: 4}, "hyp": {5: 1}}, {"obj": {1: 2}, "hyp": {}}]
+    maps = [
+        {"oid_map": {1: "0", "2": "1", np.nan: "9"}, "hid_map": {5: "0", "nan": "7"}},
+        {"oid_map": {1: "2"}, "hid_map": {}},
+    ]
+    mine, other = (package.MOTAccumulator.merge_analysis(analyses, maps) for package in (ours, theirs))
+    assert mine == other == {"hyp": {7: 0, 0: 1}, "obj": {9: 0, 0: 3, 1: 4, 2: 2}}
+    assert ours.MOTAccumulator.merge_analysis([analyses[0], None], maps) is None
+
+
+def test_frames_are_numbered_by_one_side_only() -> None:
+    for package in (ours, theirs):
+        with pytest.raises(AssertionError):
+            package.MOTAccumulator().update([1], [1], [[0.1]])
+        with pytest.raises(AssertionError):
+            package.MOTAccumulator(auto_id=True).update([1], [1], [[0.1]], frameid=3)
+
+
+def test_accumulators_without_pairs_and_without_frames() -> None:
+    steps: list[list[Any]] = [
+        [],
+        [([1, 2], [], np.empty((2, 0))), ([], [5], np.empty((0, 1))), ([], [], np.empty((0, 0)))],
+    ]
+    for frames_of_case in steps:
+        answers = []
+        for package in (ours, theirs):
+            acc = package.MOTAccumulator(auto_id=True)
+            for step in frames_of_case:
+                acc.update(*step)
+            values = package.metrics.create().compute(acc, metrics=EVERY, return_dataframe=False)
+            answers.append((acc.events, {name: repr(float(value)) for name, value in values.items()}))
+        pd.testing.assert_frame_equal(answers[0][0], answers[1][0], **EXACT)
+        assert answers[0][1] == answers[1][1]
+    pd.testing.assert_frame_equal(*(package.MOTAccumulator.new_event_dataframe() for package in (ours, theirs)))
+
+
+def test_metrics_with_dependencies_of_their_own() -> None:
+    """Dependencies that are named, none, and a function that combines sequences."""
+
+    def count(df: Any) -> int:
+        return len(df.full)
+
+    def twice(df: Any, number: int) -> int:
+        return 2 * number
+
+    def combined(partials: Any, number: int) -> int:
+        return 100 + number
+
+    def added(partials: Any) -> Any:
+        return sum(part["rows"] for part in partials)
+
+    answers = []
+    for package in (ours, theirs):
+        host = package.metrics.MetricsHost()
+        host.register(count, deps=None, name="rows", helpstr="Rows.", fnc_m=added, deps_m=None)
+        host.register(twice, deps=["rows"], name="twice", fnc_m=combined, deps_m=["rows"])
+        host.register(package.metrics.num_frames, name="frames_alone")
+        accs = [accumulated(package, seed) for seed in range(2)]
+        table = host.compute_many(accs, metrics=["twice", "rows"], generate_overall=True)
+        answers.append((table, host.list_metrics(include_deps=True)))
+        partials = [host.compute(acc, metrics="frames_alone", return_dataframe=False) for acc in accs]
+        with pytest.raises((AssertionError, TypeError)):  # nothing combines it
+            host.compute_overall(partials, metrics="frames_alone")
+        with pytest.raises(AssertionError):
+            host.register(None, name="nothing")
+    pd.testing.assert_frame_equal(answers[0][0], answers[1][0], **EXACT)
+    pd.testing.assert_frame_equal(answers[0][1], answers[1][1])
+    rows = answers[1][0]["rows"].tolist()
+    assert answers[0][0]["twice"].tolist() == [2 * rows[0], 2 * rows[1], 100 + rows[0] + rows[1]]
 
 
 def test_metrics_of_users() -> None:
@@ -247,8 +421,34 @@ def test_assignments(seed) -> None:
     for one, two in zip(ours.lap.linear_sum_assignment(costs), theirs.lap.linear_sum_assignment(costs), strict=True):
         np.testing.assert_array_equal(one, two)
     assert ours.lap.linear_sum_assignment(np.empty((0, 3)))[0].tolist() == []
+    for package in (ours, theirs):
+        with pytest.raises(AssertionError):
+            package.lap.linear_sum_assignment(costs, solver="unknown")
     with ours.lap.set_default_solver(lambda costs: ([0], [0])):
         assert ours.lap.linear_sum_assignment(costs)[1].tolist() == [0]
+
+
+@pytest.mark.parametrize("solver", ["lapsolver", "lap"])
+def test_other_solvers(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their packages are not here: SciPy's answer in the form of theirs takes their place, for both."""
+
+    def solve_dense(costs: Any) -> Any:
+        return scipy.optimize.linear_sum_assignment(costs)
+
+    def lapjv(costs: Any, return_cost: bool, extend_cost: bool) -> Any:
+        assert (return_cost, extend_cost) == (False, True)
+        columns = np.full(costs.shape[0], -1)
+        rows, chosen = scipy.optimize.linear_sum_assignment(costs)
+        columns[rows] = chosen
+        return columns, None
+
+    monkeypatch.setitem(sys.modules, solver, SimpleNamespace(solve_dense=solve_dense, lapjv=lapjv))
+    rng = np.random.default_rng(1)
+    for shape in ((3, 3), (2, 5), (6, 2)):
+        costs = rng.choice([1.0, 2.0, 3.0, np.nan, np.inf], shape)
+        answers = [package.lap.linear_sum_assignment(costs, solver=solver) for package in (ours, theirs)]
+        for mine, other in zip(*answers, strict=True):
+            np.testing.assert_array_equal(mine, other)
 
 
 def test_distances() -> None:

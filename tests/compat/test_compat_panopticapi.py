@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,20 @@ def test_counts_by_hand(tmp_path) -> None:
     assert (stat[1].tp, stat[1].iou, stat[1].fp, stat[1].fn) == (1, 0.75, 0, 0)
     assert (stat[2].tp, stat[2].iou, stat[2].fp, stat[2].fn) == (0, 0.0, 1, 1)
     assert predicted[2]["area"] == predicted_area
+
+
+def test_means_by_hand(tmp_path: Path) -> None:
+    """Thing 1: a hit of 3/4, one missed, one made up. Thing 3, which nobody has, is no part of a mean."""
+    truth = [{"id": i, "category_id": 1, "area": a, "iscrowd": 0} for i, a in ((5, 4), (6, 2))]
+    predicted = [{"id": i, "category_id": 1} for i in (70, 9)]
+    sets = pair(tmp_path, truth, predicted, [[5, 5, 5, 5, 6], [6, 0, 0, 0, 0]], [[70, 70, 70, 0, 0], [9, 0, 0, 0, 0]])
+    categories = {1: {"isthing": 1}, 2: {"isthing": 0}, 3: {"isthing": 1}}
+    stat = evaluation.pq_compute_single_core(0, sets, str(tmp_path / "t"), str(tmp_path / "p"), categories)
+    own, nothing = {"pq": 0.375, "sq": 0.75, "rq": 0.5}, {"pq": 0.0, "sq": 0.0, "rq": 0.0}
+    assert stat.pq_average(categories, isthing=True) == ({**own, "n": 1}, {1: own, 3: nothing})
+    assert stat.pq_average(categories, isthing=None) == ({**own, "n": 1}, {1: own, 2: nothing, 3: nothing})
+    with pytest.raises(ZeroDivisionError):  # as in panopticapi: there is no stuff
+        stat.pq_average(categories, isthing=False)
 
 
 @pytest.mark.parametrize(

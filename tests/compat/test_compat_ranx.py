@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
 import math
 import random
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,7 @@ from support.refusal import refuses
 
 from steelyard import compat
 from steelyard.compat import ranx
+from steelyard.compat.ranx.data_structures import FrozensetDict, Report
 from steelyard.compat.ranx.meta.evaluate import METRICS
 
 CUTS = [f"{name}{cut}" for name in METRICS if name not in ("rbp", "bpref", "r-precision") for cut in ("", "@1", "@5")]
@@ -187,6 +191,193 @@ def test_table_by_hand() -> None:
         "b    bad      0.000          0",
     ]
     assert report.to_dict()["good"]["win_tie_loss"]["bad"]["mrr"] == {"W": 8, "T": 0, "L": 0}
+
+
+JUDGED = {"q1": {"a": 2, "b": 1}, "q2": {"a": 1}, "q3": {"c": 1, "d": 1}, "q4": {"e": 1}}
+STRONG = {
+    "q1": {"a": 3.0, "b": 2.0, "c": 1.0},
+    "q2": {"a": 2.0, "b": 1.0},
+    "q3": {"c": 3.0, "x": 2.0, "d": 1.0},
+    "q4": {"e": 1.0, "f": 0.5},
+}
+WEAK = {
+    "q1": {"c": 3.0, "b": 2.0, "a": 1.0},
+    "q2": {"b": 2.0, "a": 1.0},
+    "q3": {"x": 3.0, "y": 2.0, "z": 1.0},
+    "q4": {"f": 1.0, "e": 0.5},
+}
+MIDDLE = {
+    "q1": {"a": 3.0, "z": 2.0},
+    "q2": {"z": 2.0, "a": 1.0},
+    "q3": {"d": 3.0, "x": 2.0},
+    "q4": {"f": 1.0, "e": 0.5},
+}
+
+
+def compare_three(**settings: Any) -> Report:
+    runs = [ranx.Run(STRONG, "strong_model"), ranx.Run(WEAK), ranx.Run(MIDDLE, "c")]
+    return ranx.compare(ranx.Qrels(JUDGED), runs, ["mrr", "ndcg"], **{"max_p": 0.05, **settings})
+
+
+def test_latex_as_ranx_writes_it() -> None:
+    """The text that ranx 0.3.21 gave for these runs."""
+    lines = compare_three().to_latex().splitlines()
+    assert lines[:8] == [
+        "========================",
+        "% Add in preamble",
+        r"\usepackage{graphicx}",
+        r"\usepackage{booktabs}",
+        "========================",
+        "",
+        "",
+        "% To change the table size, act on the resizebox argument `0.8`.",
+    ]
+    assert lines[8:] == [
+        r"\begin{table*}[ht]",
+        r"\centering",
+        r"\caption{",
+        "Overall effectiveness of the models.",
+        "The best results are highlighted in boldface.",
+        r"Superscripts denote significant differences in paired Student's t-test with $p \le 0.05$.",
+        "}",
+        r"\resizebox{0.8\textwidth}{!}{",
+        r"\begin{tabular}{c|l|c|c}",
+        r"\toprule",
+        r"\textbf{\#}",
+        r"& \textbf{Model}",
+        r"& \textbf{MRR}",
+        r"& \textbf{NDCG} \\ ",
+        r"\midrule",
+        "a &",
+        r"strong\_model &",
+        r"\textbf{1.000}$^{b}$\hphantom{$^{c}$} &",
+        r"\textbf{0.980}$^{bc}$\hphantom{} \\",
+        "b &",
+        r"run\_2 &",
+        r"0.375\hphantom{$^{ac}$} &",
+        r"0.470\hphantom{$^{ac}$} \\",
+        "c &",
+        "c &",
+        r"0.750\hphantom{$^{ab}$} &",
+        r"0.659\hphantom{$^{ab}$} \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        "}",
+        r"\label{tab:results}",
+        r"\end{table*}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "against_second", "against_third"),
+    [
+        ("student", [0.015392438073302294, 0.03368642030573276], [0.18169011381620936, 0.0018921675722624613]),
+        ("tukey", [0.007758848232150672, 0.009708404622540412], [0.2931249348764057, 0.08748010576380782]),
+    ],
+)
+def test_comparisons_of_three_runs(test: str, against_second: list[float], against_third: list[float]) -> None:
+    """The p-values are those of ranx 0.3.21; wins are counted by hand."""
+    content = compare_three(stat_test=test).to_dict()
+    assert content["stat_test"] == test
+    assert content["model_names"] == ["strong_model", "run_2", "c"]
+    first = content["strong_model"]
+    assert list(first["comparisons"]["run_2"].values()) == pytest.approx(against_second, rel=1e-9)
+    assert list(first["comparisons"]["c"].values()) == pytest.approx(against_third, rel=1e-9)
+    for other in ("run_2", "c"):
+        assert content[other]["comparisons"]["strong_model"] == first["comparisons"][other]
+    # ranks of the first relevant document: 1 in all queries; 2, 2, none, 2; 1, 2, 1, 2
+    assert first["win_tie_loss"]["run_2"]["mrr"] == {"W": 4, "T": 0, "L": 0}
+    assert first["win_tie_loss"]["c"]["mrr"] == {"W": 2, "T": 2, "L": 0}
+    assert content["c"]["win_tie_loss"]["run_2"]["mrr"] == {"W": 2, "T": 2, "L": 0}
+    letters = {"student": "0.980ᵇᶜ", "tukey": "0.980ᵇ"}
+    assert str(compare_three(stat_test=test)).splitlines()[2].split() == ["a", "strong_model", "1.000ᵇ", letters[test]]
+
+
+def test_a_report_as_frame_file_and_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = compare_three()
+    frame = report.to_dataframe()
+    assert list(frame) == ["model_names", "mrr", "ndcg"]
+    assert frame["model_names"].tolist() == ["strong_model", "run_2", "c"]
+    assert frame["mrr"].tolist() == [1, 3 / 8, 3 / 4]
+    report.save(str(tmp_path / "report.json"))
+    assert json.loads((tmp_path / "report.json").read_text()) == report.to_dict()
+    report.print_results()
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == {row["model_names"]: {"mrr": row["mrr"], "ndcg": row["ndcg"]} for _, row in frame.iterrows()}
+
+
+@pytest.mark.parametrize(
+    ("digits", "cells"),
+    [(4, ["100.00ᵇ", "37.50", "75.00"]), (3, ["100.0ᵇ", "37.5", "75.0"]), (1, ["100ᵇ", "38", "75"])],
+)
+def test_percentages(digits: int, cells: list[str]) -> None:
+    """Two digits fewer than of fractions, and none below two, where ranx fails."""
+    rows = str(compare_three(rounding_digits=digits, show_percentages=True)).splitlines()[2:]
+    assert [row.split()[2] for row in rows] == cells
+
+
+def test_any_persistence_has_a_heading() -> None:
+    """ranx computes rank-biased precision at each persistence, and fails to print those that are not in 1 to 99."""
+    metrics = ["rbp.80", "rbp@5", "rbp.955", "rbp.05-l2", "precision@2-l2"]
+    report = ranx.compare(ranx.Qrels(JUDGED), [ranx.Run(STRONG, "a"), ranx.Run(WEAK, "b")], metrics)
+    headings = [report.get_metric_label(metric) for metric in metrics]
+    assert headings == ["RBP.80", "RBP@5", "RBP.955", "RBP.05-l2", "P@2-l2"]
+    assert str(report).splitlines()[0].split() == ["#", "Model", *headings]
+    first = ranx.evaluate({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, "rbp.955")
+    assert first == pytest.approx((1 - 0.955) * 0.955)
+
+
+def test_pairs_in_any_order() -> None:
+    pairs = FrozensetDict({("a", "b"): 1})
+    pairs["c", "a"] = 2
+    assert (pairs["b", "a"], pairs["a", "c"], len(pairs)) == (1, 2, 2)
+    del pairs["b", "a"]
+    assert list(pairs) == [frozenset(("a", "c"))]
+
+
+def test_packed_files_are_read_back(tmp_path: Path) -> None:
+    """A file that is called .gz is packed; ranx writes plain text there, which neither can read."""
+    run, qrels = tmp_path / "run.trec.gz", tmp_path / "qrels.gz"
+    ranx.Run(STRONG, "bm25").save(str(run))
+    ranx.Qrels(JUDGED).save(str(qrels))
+    assert gzip.decompress(run.read_bytes()).decode().splitlines()[:2] == ["q1 Q0 a 1 3.0 bm25", "q1 Q0 b 2 2.0 bm25"]
+    assert ranx.Run.from_file(str(run), name="other").name == "other"
+    assert ranx.Run.from_file(str(run)).to_dict() == STRONG
+    assert ranx.Qrels.from_file(str(qrels)).to_dict() == JUDGED
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    run, qrels = str(tmp_path / "run.parq"), str(tmp_path / "qrels.parquet")
+    ranx.Run(STRONG).save(run)
+    ranx.Qrels(JUDGED).save(qrels)
+    assert ranx.Run.from_parquet(run, name="bm25").to_dict() == STRONG
+    assert ranx.Qrels.from_parquet(qrels, pd_kwargs={"engine": "pyarrow"}).to_dict() == JUDGED
+
+
+def test_runs_are_sorted_when_they_are_used(tmp_path: Path) -> None:
+    run = ranx.Run()
+    for query, document, score in (("q2", "a", 1), ("q2", "b", 3), ("q1", "a", 2)):
+        run.add_score(query, document, score)
+    assert (str(run), run.get_query_ids()) == ("{q2: {a: 1.0, b: 3.0}, q1: {a: 2.0}}", ["q2", "q1"])
+    assert run.get_doc_ids_and_scores() == [{"a": 1.0, "b": 3.0}, {"a": 2.0}]
+    run.save(str(tmp_path / "run.trec"))
+    assert (tmp_path / "run.trec").read_text() == "q1 Q0 a 1 2.0 None\nq2 Q0 b 1 3.0 None\nq2 Q0 a 2 1.0 None"
+    run.add_score("q1", "b", 9)
+    assert ranx.evaluate(ranx.Qrels({"q1": {"a": 1}, "q2": {"b": 1}}), run, "mrr") == (1 / 2 + 1) / 2
+    assert str(run) == "{q1: {b: 9.0, a: 2.0}, q2: {b: 3.0, a: 1.0}}"
+
+
+def test_metrics_that_cannot_be_read() -> None:
+    for metric in ("map@", "map-l", "map@x", "ndcg-lx", "rbp.x"):
+        with pytest.raises(ValueError, match=r"invalid|convert"):
+            ranx.evaluate(QRELS, RUN, metric)
+    with pytest.raises(AssertionError):
+        ranx.evaluate(QRELS, RUN, "map@-1")
+    with pytest.raises(AssertionError):
+        ranx.evaluate(QRELS, RUN, ["map", 3])
+    with refuses(TypeError, "dict", "list"):
+        ranx.evaluate(QRELS, [[[1, 2.0]]], "map")
 
 
 def test_refusals() -> None:

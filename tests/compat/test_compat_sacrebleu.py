@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -137,6 +138,37 @@ def test_wrong_types_are_refused_alike(hypotheses, references) -> None:
     with pytest.raises(TypeError) as mine:
         BLEU().corpus_score(hypotheses, references)
     assert references == [[None]] or mine.value.args == theirs.value.args
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "references"), [(["a b"], ["a b"]), (None, ["a b"]), ("a b", "a b"), ("a b", 3), ("a b", [["a b"]])]
+)
+def test_wrong_types_of_a_sentence_are_refused_alike(hypothesis: Any, references: Any) -> None:
+    messages = []
+    for package in (BLEU, THEIRS):
+        with pytest.raises(TypeError) as caught:
+            package(effective_order=True).sentence_score(hypothesis, references)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_a_score_with_an_interval_as_text() -> None:
+    """The mean and the half width of resamples, in a line and in JSON, with the settings."""
+    hypotheses, references = draw_corpus(5)
+    texts = []
+    for package in (BLEU, THEIRS):
+        metric = package()
+        score = metric.corpus_score(hypotheses, references, n_bootstrap=50)
+        signature = metric.get_signature().format(short=True)
+        texts.append(
+            [
+                score.format(width=3, score_only=True),
+                score.format(signature=signature),
+                score.format(signature=signature, is_json=True),
+            ]
+        )
+    assert texts[0] == texts[1]
+    assert "±" in texts[0][0]
 
 
 def test_tokenizers_with_models_and_unknown_settings_are_refused() -> None:

@@ -259,6 +259,24 @@ def test_inputs_that_are_refused(theirs) -> None:
         assert messages[0] == messages[1]
 
 
+@pytest.mark.parametrize("name", ["iscrowd", "area"])
+def test_crowds_and_areas_of_another_length_are_refused(name: str) -> None:
+    """Too few in one image and too many in the next: in sum as many as labels, and yet none may move over."""
+    boxes = torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]])
+    item = {"boxes": boxes, "labels": torch.tensor([1, 1]), "scores": torch.tensor([0.5, 0.4])}
+    metric = ours.MeanAveragePrecision()
+    metric.update([item, item], [{**item, name: torch.ones(1)}, {**item, name: torch.ones(3)}])
+    with pytest.raises(ValueError, match=rf"'{name}'.* 1 .* 2 "):
+        metric.compute()
+
+
+@pytest.mark.parametrize("kind", [ours.MeanAveragePrecision, ours.IntersectionOverUnion])
+def test_boxes_without_four_numbers_are_refused(kind: Any) -> None:
+    item = {"boxes": torch.ones(1, 5), "labels": torch.tensor([1]), "scores": torch.tensor([0.5])}
+    with pytest.raises(ValueError, match=r"\(1, 5\)"):
+        kind(box_format="cxcywh").update([item], [item])
+
+
 def test_many_detections_warn() -> None:
     metric = ours.MeanAveragePrecision(max_detection_thresholds=[1, 2, 3])
     many = {"boxes": torch.ones(4, 4), "labels": torch.ones(4, dtype=torch.int64), "scores": torch.ones(4)}

@@ -464,3 +464,13 @@ def test_finished_results_of_runs_are_compared(folder: Path, steelyard: Any) -> 
     assert "paired only where the files of all runs are compared" in " ".join(done.stdout.split())
     assert "Null hypothesis" not in done.stdout
     assert "variance from" not in done.stdout
+
+
+def test_equal_runs_on_fixed_units_have_no_interval() -> None:
+    """Three times 0.7 has a mean that rounding moves; that is no spread, of which an interval could be made."""
+    ids = np.arange(10)
+    truth, run = {"id": ids, "label": np.ones(10, int)}, {"id": ids, "label": (ids < 7).astype(int)}
+    score = sy.evaluate("labels", truth, [run] * 3, ["accuracy"], runs="seeds", fixed="items")["accuracy"]
+    assert score.value == pytest.approx(0.7)
+    assert score.interval is None
+    assert "3 seeds" in score.why_no_interval

@@ -158,6 +158,21 @@ def test_random_sets_are_a_t_test_over_sets() -> None:
     assert "the population that these 6 sets were drawn from" in difference.null_hypothesis
 
 
+def test_random_sets_that_agree_have_no_interval() -> None:
+    """Five sets of 0.9 have a variance of 0, of which Student's t says nothing, however rounding moves their mean."""
+    made = sy.pool([evaluated(share(9, 10), 100 * k) for k in range(5)], sets="random")["accuracy"]
+    assert made.value == pytest.approx(0.9)
+    assert made.interval is None
+    assert "5 sets" in made.why_no_interval
+    better = [compared(share(6, 10), share(9, 10), 100 * k) for k in range(5)]
+    difference = sy.pool(better, sets="random")["accuracy"]
+    assert isinstance(difference, sy.Difference)
+    assert difference.difference == pytest.approx(0.3)
+    assert difference.interval is None
+    assert math.isnan(difference.p)
+    assert difference.verdict == "undefined"
+
+
 def test_groups_of_large_sets_have_coins_of_their_own() -> None:
     rng = np.random.default_rng(8)
     sets = []
@@ -167,6 +182,100 @@ def test_groups_of_large_sets_have_coins_of_their_own() -> None:
     made = sy.pool(sets)
     assert made.shared_units == 0
     assert made["accuracy"].se == pytest.approx(math.hypot(*(one["accuracy"].se for one in sets)) / 2, rel=0.02)
+
+
+def test_pooled_sets_that_share_some_units() -> None:
+    """MOVER with the correlation of the sets' values (Zou and Donner 2008): here that of means with 30 shared units.
+
+    cov(T1, T2) = n12 c12 / (n1 n2), with c12 the sum of products of deviations over the shared units by n12. The degrees
+    of freedom are Satterthwaite's.
+    """
+    rng = np.random.default_rng(12)
+    right = rng.random(90) < 0.7
+    parts = right[:60], right[30:]
+    reports = [evaluated(part, first) for part, first in zip(parts, (0, 30), strict=True)]
+    # both sets give the row of an id the same truth, and the same prediction
+    w, made = np.array([0.75, 0.25]), sy.pool(reports, weights=[3, 1], shared_units=True)
+    assert made.shared_units == 30
+    off = [part - part.mean() for part in parts]
+    r = float(off[0][30:] @ off[1][:30]) / math.sqrt(float(off[0] @ off[0]) * float(off[1] @ off[1]))
+    matrix = np.array([[1.0, r], [r, 1.0]])
+    scores = [report["accuracy"] for report in reports]
+    values = np.array([part.mean() for part in parts])
+    below, above = (
+        w * np.abs([score.interval[k] - value for score, value in zip(scores, values, strict=True) if score.interval])
+        for k in (0, 1)
+    )
+    expected = w @ values - math.sqrt(below @ matrix @ below), w @ values + math.sqrt(above @ matrix @ above)
+    assert made["accuracy"].value == pytest.approx(w @ values)
+    assert made["accuracy"].interval == pytest.approx(expected)
+    errors = w * [score.se for score in scores]
+    variance = errors @ matrix @ errors
+    assert made["accuracy"].se == pytest.approx(math.sqrt(variance))
+    assert made["accuracy"].df == pytest.approx(variance**2 / (errors**4 / [score.df for score in scores]).sum())
+
+
+def test_random_sets_of_distances_from_the_best_value() -> None:
+    """Biases count as distances from 0: -3 and +3 of one model and +2 of the other differ by 1 each time."""
+    rng = np.random.default_rng(13)
+    biases = [(-3.0, 2.0), (3.0, -1.0), (2.5, 2.0), (-4.0, -3.5), (1.0, 1.5)]
+    sets = []
+    for k, pair in enumerate(biases):
+        noise = rng.normal(0, 0.1, 12)
+        (truth, a), (_, b) = (errors(at + noise - noise.mean(), 100 * k) for at in pair)
+        sets.append(sy.compare("weights", truth, a, b, "bias", save_influences=True))
+    made = sy.pool(sets, sets="random")["bias"]
+    assert isinstance(made, sy.Difference)
+    distances = [abs(b) - abs(a) for a, b in biases]
+    expected = scipy.stats.ttest_1samp(distances, 0.0)
+    low, high = expected.confidence_interval(0.95)
+    assert made.difference == pytest.approx(np.mean(distances))
+    assert made.p == pytest.approx(expected.pvalue)
+    assert made.interval == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("weights", [np.array([3, 1]), (0.75, 0.25), [1.5e308, 5e307], {"set 1": 6, "set 2": 2}])
+def test_weights_in_every_form(weights: Any) -> None:
+    sets = [evaluated(share(9, 10)), evaluated(share(15, 30), 100)]
+    made = sy.pool(sets, weights=weights)
+    assert made["accuracy"].value == pytest.approx(0.75 * 0.9 + 0.25 * 0.5)
+    assert [one.weight for one in made.sets] == pytest.approx([0.75, 0.25])
+    assert made.weights == "given"
+
+
+def tracked(first: int, metrics: list[str]) -> sy.Report:
+    """Four sequences of one object in two frames; the first changes its identity."""
+    columns: dict[str, list[Any]] = {"sequence": [], "frame": [], "track": []}
+    for k in range(4):
+        columns["sequence"] += [f"s{first + k}"] * 2
+        columns["frame"] += [1, 2]
+        columns["track"] += [1, 1]
+    boxes = {name: [at] * 8 for name, at in (("x", 0.0), ("y", 0.0), ("w", 10.0), ("h", 10.0))}
+    given = {**columns, **boxes, "track": [1, 2, 1, 1, 1, 1, 1, 1]}
+    return sy.evaluate("tracking", {**columns, **boxes}, given, metrics, save_influences=True)
+
+
+def test_metrics_of_some_sets_and_counts_are_not_pooled() -> None:
+    """MOTA is 1 - 1 / 8 in each set; switches of identity are counts, which have no mean over sets."""
+    made = sy.pool([tracked(0, ["mota", "idsw", "idf1"]), tracked(10, ["mota", "idsw"])])
+    assert list(made.scores) == ["mota"]
+    assert made["mota"].value == pytest.approx(1 - 1 / 8)
+    notes = "\n".join(made.notes)
+    assert "idf1" in notes
+    assert "idsw" in notes
+    with refuses("E-incompatible", "counts"):
+        sy.pool([tracked(0, ["idsw"]), tracked(10, ["idsw"])])
+
+
+def test_a_set_without_a_value_has_no_pooled_value() -> None:
+    """kappa of a set of one class is undefined; its accuracy is not."""
+    alike = {"id": np.arange(50, 56), "label": np.zeros(6, int)}
+    one = sy.evaluate("labels", alike, alike, ["kappa", "accuracy"], save_influences=True)
+    made = sy.pool([evaluated([1, 1, 1, 1, 0, 1], 0, ["kappa", "accuracy"]), one])
+    assert not made["kappa"].defined
+    assert made["kappa"].interval is None
+    assert "set 2" in made["kappa"].undefined_reason
+    assert made["accuracy"].value == pytest.approx((5 / 6 + 1) / 2)
 
 
 BAD_POOLS: list[tuple[Any, dict[str, Any], str]] = [
@@ -183,7 +292,32 @@ BAD_POOLS: list[tuple[Any, dict[str, Any], str]] = [
     (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20)], {"weights": {"set 1": 1}}, ("E-unknown-name", "2")),
     (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20)], {"names": ["a"]}, ("E-shape-mismatch", "1", "2")),
     (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20, "kappa")], {}, ("E-incompatible", "share")),
+    (lambda: evaluated(share(5, 9)), {}, ("E-missing-data", "list")),
+    (lambda: [evaluated(share(5, 9)), sy.plan(evaluated(share(5, 9)), width=0.1)], {}, ("E-invalid-result", "2", "plan")),
+    (lambda: [evaluated(share(5, 9)), sy.evaluate("weights", *errors([1.0, 2.0], 0), "mae", save_influences=True)], {},
+     ("E-incompatible", "2", "'weights'", "'labels'")),
+    (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20)], {"names": ["a", "a"]}, ("E-duplicate-key", "a")),
+    (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20)], {"weights": 3}, ("E-invalid-setting", "weights")),
+    (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20)], {"weights": ["x", 1]}, ("E-invalid-value", "'x'")),
+    (lambda: [evaluated(share(5, 9), 10 * k) for k in range(5)], {"sets": "random", "weights": "units"}, ("E-conflict",)),
+    (lambda: [evaluated(share(5, 9)), sy.evaluate("labels", *labels(share(5, 9), 20), "accuracy", confidence=0.9,
+                                                  save_influences=True)], {}, ("E-incompatible", "90", "95")),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("set,share\nday,1\nnight,2\n", ("E-missing-column", "'weight'")),
+        ("set,weight\nday,1\nnight,2\nday,3\n", ("E-duplicate-key", "'day'")),
+        ("set,weight\nday,1\nnigth,2\n", ("E-unknown-name", "night", "nigth")),
+    ],
+)
+def test_tables_of_weights_that_cannot_be_used(tmp_path: Path, table: str, message: tuple[str, ...]) -> None:
+    (tmp_path / "w.csv").write_text(table)
+    sets = [evaluated(share(9, 10)), evaluated(share(15, 30), 100)]
+    with refuses(*message):
+        sy.pool(sets, weights=tmp_path / "w.csv", names=["day", "night"])
 
 
 @pytest.mark.parametrize(("sets", "settings", "message"), BAD_POOLS)
@@ -221,6 +355,87 @@ def test_drift_at_the_old_mix_is_the_golden() -> None:
     assert made["accuracy"].se == pytest.approx(golden["se"])
     assert made["accuracy"].df == pytest.approx(golden["df"])
     assert [one.share for one in made.groups] == pytest.approx([0.5, 0.375, 0.125])
+
+
+def test_drift_of_a_bias_is_that_of_its_size() -> None:
+    """The change, the part by the mix and the change at the old mix are all of the distance from 0.
+
+    Old: -6 in a and -2 in b, 3 to 1, so -5. New: -3 and -1, 1 to 1, so -2. At the old mix -2.5: the distance falls by 2.5
+    of 3, and the other mix explains the rest.
+    """
+    spread = np.array([-1.0, 0.0, 1.0, 0.5, -0.5, 0.0])
+    old = sy.evaluate(
+        "weights", *_sited({"a": (-6, 3), "b": (-2, 1)}, spread, 0), "bias", by="site", save_influences=True
+    )
+    new = sy.evaluate(
+        "weights", *_sited({"a": (-3, 2), "b": (-1, 2)}, spread, 900), "bias", by="site", save_influences=True
+    )
+    made = sy.drift(old, new, by="site")
+    assert made["bias"].difference == pytest.approx(-2.5)
+    assert made.plain["bias"] == pytest.approx(-3.0)
+    assert made.mix["bias"] == pytest.approx(-0.5)
+    plain = sy.drift(old, new)["bias"]
+    assert plain.difference == pytest.approx(-3.0)
+
+
+def _sited(sites: dict[str, tuple[float, int]], spread: Any, first: int) -> Any:
+    """Errors with a mean in each site and so many times the same spread."""
+    values = np.concatenate([at + np.tile(spread, times) for at, times in sites.values()])
+    truth, given = errors(values, first)
+    names = np.repeat(list(sites), [len(spread) * times for _, times in sites.values()])
+    return {**truth, "site": names}, given
+
+
+def test_names_of_the_two_sets(tmp_path: Path) -> None:
+    """Files are called by their paths, unless both sets are named."""
+    sides = {
+        "march": evaluated(share(15, 20)),
+        "may": evaluated(share(10, 20), 50),
+    }
+    for name, one in sides.items():
+        one.to_json(tmp_path / f"{name}.json")
+    files = [str(tmp_path / f"{name}.json") for name in sides]
+    unnamed = sy.drift(*files)
+    assert [unnamed.old, unnamed.new] == files
+    named = sy.drift(*files, names=("March", "May"))
+    assert (named.old, named.new) == ("March", "May")
+    assert (sy.drift(*sides.values()).old, sy.drift(*sides.values(), names=["a", "b"]).new) == ("old", "b")
+
+
+def test_what_differs_between_the_two_results_is_noted() -> None:
+    """Nine of ten ids are in both sets, a metric is in one alone, and one leaves out what is missing."""
+    old = evaluated(share(7, 10), 0, ["accuracy", "kappa"])
+    truth, given = labels(share(5, 10), 1)
+    new = sy.evaluate("labels", truth, given, "accuracy", missing="skip", save_influences=True)
+    made = sy.drift(old, new)
+    assert list(made.differences) == ["accuracy"]
+    notes = "\n".join(made.notes)
+    for said in ("9 units", "kappa", "missing"):
+        assert said in notes
+
+
+def test_a_group_of_one_unit_is_noted() -> None:
+    """Its unit has no spread to go by. The error is then that of the others.
+
+    Old: 3 of 4 right in a, 1 of 2 in b. New: 2 of 4 in a, and the one in b. c = (-1/4, 1/2), at the old mix 0. Old units
+    make (4 / 16 + 2 / 4 + 3 / 4 + 1 / 2) / (6 * 5), new ones ((4 / 6 * 5 / 4)^2 * 1) / (5 * 4).
+    """
+    old = evaluated([1, 1, 1, 0, 1, 0], by=["site"], site=list("aaaabb"))
+    new = evaluated([1, 1, 0, 0, 1], 50, by=["site"], site=list("aaaab"))
+    made = sy.drift(old, new, by="site")
+    own, other = (4 / 16 + 2 / 4 + 3 / 4 + 1 / 2) / 30, (4 / 6 * 5 / 4) ** 2 / 20
+    assert made["accuracy"].difference == pytest.approx(0)
+    assert made["accuracy"].se == pytest.approx(math.sqrt(own + other))
+    assert made["accuracy"].df == pytest.approx((own + other) ** 2 / (own**2 / 5 + other**2 / 4))
+    assert [note for note in made.notes if "'b'" in note]
+
+
+def test_too_few_units_in_the_groups_of_both_sets() -> None:
+    """Group a, which alone is in both, has one old unit, of which there is no spread."""
+    old = evaluated([1, 0, 1, 1, 0, 1], by=["site"], site=list("abbbbb"))
+    new = evaluated([1, 1, 0, 0, 1, 1], 50, by=["site"], site=list("aaaacc"))
+    with refuses("E-incompatible", "new", "two units"):
+        sy.drift(old, new, by="site")
 
 
 def test_groups_of_one_set_alone_are_left_out_and_named() -> None:
@@ -273,6 +488,24 @@ def test_distances_must_be_shown_by_gap_and_total() -> None:
     assert made.p > 0.05
 
 
+def test_groups_whose_units_all_agree() -> None:
+    """MOVER over the groups' own intervals (Zou and Donner 2008): no unit varies, but few are seen.
+
+    a is all right and b all wrong in both sets, with 12 and 4 units. Of n units without one that differs, up to
+    1 - 0.025^(1/n) of all may. To one side of 0 these are a's new and b's old units, to the other a's old and b's new.
+    """
+    sites = list("a" * 12 + "b" * 4)
+    sides = [evaluated([1] * 12 + [0] * 4, first, by=["site"], site=sites) for first in (0, 50)]
+    one = sy.drift(*sides, by="site")["accuracy"]
+    reach = math.hypot(12 / 16 * (1 - 0.025 ** (1 / 12)), 4 / 16 * (1 - 0.025 ** (1 / 4)))
+    assert (one.difference, one.p) == (0, 1)
+    assert one.interval == pytest.approx((-reach, reach))
+    few = [evaluated([right] * 3, at, by=["site"], site=list("aaa")) for right, at in ((1, 0), (0, 50))]
+    plain, mixed = sy.drift(*few)["accuracy"], sy.drift(*few, by="site")["accuracy"]
+    assert mixed.interval == pytest.approx((-1.0, -1 + math.sqrt(2) * (1 - 0.025 ** (1 / 3))))
+    assert (mixed.interval, mixed.p) == (plain.interval, plain.p)
+
+
 def test_sets_whose_units_all_agree() -> None:
     made = sy.drift(evaluated(share(20, 20)), evaluated(share(30, 30), 50))["accuracy"]
     assert made.difference == 0
@@ -289,6 +522,17 @@ BAD_DRIFTS: list[tuple[Any, dict[str, Any], str]] = [
     (lambda: (evaluated(share(5, 9)), evaluated(share(5, 9), 20)), {"by": "site"}, ("E-missing-data", "'site'")),
     (lambda: (sy.evaluate("labels", *labels(share(5, 9))), evaluated(share(5, 9), 20)), {"by": "site"},
      ("E-missing-data", "old")),
+    (lambda: (evaluated(share(5, 9)), evaluated(share(5, 9), 20)), {"names": ["a"]}, ("E-shape-mismatch", "1", "2")),
+    (lambda: (evaluated(share(5, 9)), sy.plan(evaluated(share(5, 9)), width=0.1)), {}, ("E-invalid-result", "new", "plan")),
+    (lambda: (evaluated(share(5, 9)), sy.evaluate("weights", *errors([1.0, 2.0], 0), "mae")), {},
+     ("E-incompatible", "new", "'weights'", "'labels'")),
+    (lambda: (evaluated(share(5, 9)), sy.evaluate("labels", *labels(share(5, 9), 20), "accuracy", confidence=None)), {},
+     ("E-missing-data", "new")),
+    (lambda: (sy.evaluate("labels", *labels(share(5, 9)), "accuracy", sequence="exact"), evaluated(share(5, 9), 20)), {},
+     ("E-unsupported", "old")),
+    (lambda: (evaluated(share(5, 9), by=["site"], site=list("aaaabbbbb")),
+              sy.evaluate("labels", *labels(share(5, 9), 20, site=list("aaaabbbbb")), "accuracy", by=["site"],
+                          cluster="site", save_influences=True)), {"by": "site"}, ("E-unsupported", "new")),
     (lambda: (evaluated(share(5, 9), by=["site"], site=list("aaaaaaaab")),
               evaluated(share(5, 9), 20, by=["site"], site=list("ccccccccc"))), {"by": "site"}, ("E-incompatible", "new", "results")),
 ]  # fmt: skip

@@ -6,7 +6,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from support.lazy import lazy
 from support.refusal import refuses
 
 import steelyard as sy
@@ -14,6 +16,8 @@ from steelyard.gating.judge import Against, spec_of
 from steelyard.gating.plan import plan
 from steelyard.gating.rules import parse_rule
 from steelyard.results.vlm import PromptScore, VlmScore
+
+scipy_stats = lazy("scipy.stats")
 
 TRUTH = {"dish": list("abcd"), "weight": [10.0, 20.0, 30.0, 40.0], "hall": list("xxyy"), "day": list("mmtt")}
 
@@ -104,3 +108,39 @@ def test_prompts_that_were_not_compared_are_compared_by_their_reports() -> None:
 def test_a_score_without_an_answer_cannot_be_held_to_a_rule() -> None:
     with refuses("E-missing-data", "reading"):
         plan(vlm(prompt_score("one", None)))
+
+
+def skipping(side: dict[str, Any], left_out: str) -> dict[str, Any]:
+    keep = [i for i, dish in enumerate(side["dish"]) if dish != left_out]
+    return {name: [values[i] for i in keep] for name, values in side.items()}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"sequence": "approximate"}, "sequence"), ({"missing": "skip"}, "missing"), ({"cluster": "hall"}, "clusters")],
+)
+def test_results_that_keep_influences_but_are_no_pairs(settings: dict[str, Any], said: str) -> None:
+    """Two standard errors are left, as of independent results: their root sum of squares, with Welch's t."""
+    rng = np.random.default_rng(5)
+    ids = [f"d{i}" for i in range(120)]
+    truth = {"dish": ids, "weight": np.full(120, 100.0), "hall": [f"h{i // 4}" for i in range(120)]}
+    sides = [{"dish": ids, "weight": (100 + rng.normal(0, spread, 120)).tolist()} for spread in (5, 9)]
+    if "missing" in settings:
+        sides[1] = skipping(sides[1], "d3")
+    plain: dict[str, Any] = {"draws": 100, "save_influences": True}
+    base, held = (
+        sy.evaluate("weights", truth, side, ["mae"], **plain, **more)
+        for side, more in zip(sides, ({}, settings), strict=True)
+    )
+    (verdict,) = sy.gate(held, "mae > baseline", baseline=base).verdicts
+    errors = [one["mae"].se for one in (base, held)]
+    degrees = [one["mae"].df for one in (base, held)]
+    error = math.hypot(*errors)
+    df = error**4 / sum(e**4 / d for e, d in zip(errors, degrees, strict=True))
+    reach = scipy_stats.t.ppf(0.975, df) * error
+    difference = held["mae"].value - base["mae"].value
+    assert verdict.method == "unpaired"
+    assert verdict.difference == pytest.approx(difference)
+    assert verdict.difference_interval == pytest.approx((difference - reach, difference + reach))
+    assert verdict.p == pytest.approx(2 * scipy_stats.t.sf(abs(difference) / error, df))
+    assert said in " ".join(verdict.notes)

@@ -58,6 +58,29 @@ def test_classes_that_do_not_fit() -> None:
         image_classification()(handed(LOGITS, CLASSES + 5))
 
 
+def test_batches_that_are_not_joined() -> None:
+    """With `eval_do_concat_batches=False` the Trainer hands over lists; 3 of 4 rows are right, 2 of 2 in the first."""
+    parts = [LOGITS[:2], LOGITS[2:]], [CLASSES[:2], CLASSES[2:]]
+    assert image_classification("accuracy")(handed(*parts)) == {"accuracy": 0.75}
+    hidden = [(part, np.zeros((2, 5))) for part in parts[0]]
+    assert image_classification("accuracy")(handed(hidden, parts[1])) == {"accuracy": 0.75}
+    with refuses("E-empty-input"):
+        image_classification("accuracy")(handed([], []))
+
+
+def test_classes_that_share_a_name() -> None:
+    """ImageNet has two classes "crane": they stay two."""
+    own = image_classification(["accuracy", "log_loss"], labels=["crane", "crane", "cup"])(handed(LOGITS, CLASSES))
+    powers = np.exp(LOGITS.astype(float))
+    expected = sklearn_metrics.log_loss(CLASSES, powers / powers.sum(axis=1, keepdims=True))
+    assert own == {"accuracy": 0.75, "log_loss": pytest.approx(expected)}
+    maps, truth = np.array([[[0, 1, 2, 2]]]), np.array([[[0, 1, 2, 1]]])
+    values = semantic_segmentation("miou", labels=["crane", "crane", "cup"])(handed(maps, truth))
+    assert values["miou"] == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
+    with refuses("E-missing-key", "0"):
+        image_classification(labels={1: "a", 2: "b", 3: "c"})
+
+
 FAR = 20.0
 # Two images of 200 × 100 and 50 × 50; two queries each; class 0, class 1 and "no object".
 OUTPUT_LOGITS = np.array([[[FAR, 0, 0], [0, 0, FAR]], [[0, FAR, 0], [0, 0, FAR]]])
@@ -86,6 +109,24 @@ def test_detection() -> None:
     batched = object_detection("recall", threshold=0.5)
     assert batched(handed(parts[0], TARGETS[:1]), compute_result=False) == {}
     assert batched(handed(parts[1], TARGETS[1:]), compute_result=True)["recall"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.filterwarnings("ignore:the labels of the last batch")
+def test_crowds_and_outputs_by_name() -> None:
+    """Of the three true boxes one is missed; where it is a crowd, it does not count."""
+    outputs = {"logits": OUTPUT_LOGITS, "pred_boxes": OUTPUT_BOXES}
+    compute = object_detection("recall(iou=0.5)", threshold=0.5, labels={0: "cup", 1: "cup"})
+    assert compute(handed([outputs], [TARGETS]))["recall"] == pytest.approx(2 / 3)
+    with_crowd = [{**TARGETS[0], "iscrowd": np.array([0])}, {**TARGETS[1], "iscrowd": np.array([1, 0])}]
+    assert compute(handed([outputs], [with_crowd]))["recall"] == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:the labels of the last batch")
+def test_detections_that_do_not_fit() -> None:
+    with refuses("E-invalid-value", "1"):
+        object_detection(labels=["cup"])(handed([(OUTPUT_LOGITS, OUTPUT_BOXES)], [TARGETS]))
+    with refuses("E-shape-mismatch", "0", "2"):
+        object_detection(post_process=lambda *_, **__: [])(handed([(OUTPUT_LOGITS, OUTPUT_BOXES)], [TARGETS]))
 
 
 def test_labels_that_a_trainer_cut() -> None:

@@ -187,6 +187,103 @@ def test_single_files(tmp_path: Path) -> None:
     assert guess([str(tmp_path / "a.json")]).seen[0].is_result
 
 
+LINES = [
+    # KITTI's development kits: 17 fields of tracks and a score of results, 15 of objects and a score.
+    ("0 1 Car 0 0 -1.57 1 2 3 4 1.5 1.6 4 1 1 9 0.1", ("tracking",)),
+    ("0 1 Car -1 -1 -10 1 2 3 4 1.5 1.6 4 1 1 9 0.1 0.98", ("tracking",)),
+    ("Car 0.00 0 -1.57 1 2 3 4 1.5 1.6 4 1 1 9 0.1", ("boxes3d",)),
+    # DOTA: eight corners, the class and whether it is difficult.
+    ("2753 2408 2861 2385 2888 2468 2805 2502 plane 0", ("oriented",)),
+    # MOTS: frame, id, class, height, width and the run lengths.
+    ("52 1005 1 375 1242 WSV:2d;1O10000O", ("tracking",)),
+    # MOTChallenge in both numbers of fields.
+    ("1,-1,794.2,47.5,71.2,174.8,67.5", ("tracking",)),
+    ("1,-1,794.2,47.5,71.2,174.8,67.5,-1,-1,-1", ("tracking",)),
+    # YOLO: a box, a box with a confidence, a polygon.
+    ("0 0.5 0.5 0.1 0.1", ("boxes",)),
+    ("0 0.5 0.5 0.1 0.1 0.9", ("boxes",)),
+    ("0 .1 .1 .2 .1 .2 .2", ("boxes",)),
+    # TREC: judgements and a run.
+    ("401 0 FBIS3-10001 -1", ("rankings",)),
+    ("401 Q0 FBIS3-10001 1 23.5 tag", ("rankings",)),
+    ("a single sentence", ()),
+    ("1,2,3", ()),
+]
+
+
+@pytest.mark.parametrize(("line", "tasks"), LINES)
+def test_lines_of_text(tmp_path: Path, line: str, tasks: tuple[str, ...]) -> None:
+    """What the first line of a file without a known ending is, by the formats' own descriptions."""
+    assert guess([write(tmp_path, "a.txt", f"\n{line}\n")]).tasks == tasks
+
+
+def test_maps_by_their_heads(tmp_path: Path) -> None:
+    """PFM of one channel is disparity; a PNG of 16 bits in grey may be three things, and in colour is KITTI's flow."""
+
+    def head(bits: int, colour: int) -> bytes:
+        return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (4).to_bytes(4, "big") * 2 + bytes([bits, colour, 0, 0, 0])
+
+    for name, content, tasks in (
+        ("a.pfm", b"Pf\n4 4\n-1\n", ("disparity",)),
+        ("b.pfm", b"PF\n4 4\n-1\n", ("flow", "normals")),
+        ("a.png", head(16, 0), ("segmentation", "depth", "disparity")),
+        ("b.png", head(16, 2), ("flow",)),
+        ("a.flo", b"", ("flow",)),
+        ("a.y4m", b"", ("images",)),
+        ("a.zip", b"", ("tracking",)),
+        ("a.eval", b"", ("answers",)),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert guess([str(tmp_path / name)]).tasks == tasks, name
+
+
+def test_folders_of_one_kind(tmp_path: Path) -> None:
+    for name, tasks in (
+        ("a/set/test/bad/1.png", ()),
+        ("flow/1.flo", ("flow",)),
+        ("film/1.mp4.yuv", ("images",)),
+        ("photos/1.jpg", ("images",)),
+        ("logs/x.eval", ("answers",)),
+        ("logs2/samples_gsm8k.jsonl", ("answers",)),
+        ("odd/1.foo", ()),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+        if tasks or name.startswith("odd"):
+            assert guess([str(tmp_path / name.partition("/")[0])]).tasks == tasks, name
+    (tmp_path / "a" / "set" / "ground_truth").mkdir()
+    assert guess([str(tmp_path / "a")]).tasks == ("anomalies",)
+
+
+def test_json_that_is_none_of_coco(tmp_path: Path) -> None:
+    for text, tasks in (
+        ('{"results": {"token": [{"translation": [1, 2, 3]}]}}', ("boxes3d",)),
+        ('{"q1": {"d1": 2, "d2": 0}}', ("rankings",)),
+        ('{"version": 2, "eval": {"task": "gsm8k"}}', ("answers",)),
+        ('{"annotations": [{"question_id": 1, "answers": []}]}', ("answers",)),
+        ('{"annotations": [{"image_id": 1, "segments_info": []}]}', ("panoptic",)),
+        ('{"annotations": [{"image_id": 1, "caption": "a dog"}]}', ("captions",)),
+        ('{"a": [1, 2]}', ()),
+        ("no JSON", ()),
+    ):
+        assert guess([write(tmp_path, "a.json", text)]).tasks == tasks, text
+
+
+def test_arrays_of_maps_and_vectors(tmp_path: Path) -> None:
+    for array, tasks in (
+        (np.zeros((5, 8)), ("distributions",)),
+        (np.zeros((2, 4, 4)), ("segmentation", "depth")),
+        (np.zeros((2, 4, 4, 3)), ("volumes", "segmentation", "normals")),
+        (np.zeros(3), ()),
+    ):
+        np.save(tmp_path / "a.npy", array)
+        assert guess([str(tmp_path / "a.npy")]).tasks == tasks, array.shape
+    for names, tasks in ((("mu", "sigma"), ("distributions",)), (("depth",), ("depth",)), ((), ())):
+        np.savez(tmp_path / "a.npz", **{name: np.zeros((4, 4)) for name in names})
+        assert guess([str(tmp_path / "a.npz")]).tasks == tasks, names
+
+
 def test_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "v.npz", query=np.zeros((2, 3)), gallery=np.zeros((4, 3)))
     np.save(tmp_path / "maps.npy", np.zeros((2, 3, 3), dtype=np.uint8))

@@ -7,18 +7,26 @@ import io
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 
 from steelyard.core.errors import InvalidFile
-from steelyard.maps.arrays import array_of_bytes
+from steelyard.maps.arrays import array_of_bytes, numpy_file
 
 
 def saved(array: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
+
+
+def with_header(descr: str, shape: str) -> bytes:
+    """A .npy file whose header says so, with room for two numbers of single precision behind it."""
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8)
 
 
 @pytest.mark.parametrize(
@@ -66,13 +74,47 @@ def test_reads_headers_of_other_programs(header: bytes, version: int) -> None:
         b"\x93NUMPY\x02\x00\xff\xff\xff\x7f" + b" " * 20_000,
         saved(np.zeros(2)).replace(b"<f8", b"zzz"),
         saved(np.array([{}], dtype=object)),
+        with_header("'<f4'", "(0, 99999999999999999999)"),
+        with_header("'<f4'", "(0, 4294967296, 4294967296)"),
+        with_header("'<f4'", f"({'1, ' * 70})"),
+        with_header("('<f4', (2,))", "(1,)"),
+        with_header("'|S0'", "(2,)"),
+        with_header("'<f4'", "(-1,)"),
     ],
-    ids=["empty", "cut", "version", "header cut", "long header", "type", "objects"],
+    ids=[
+        "empty",
+        "cut",
+        "version",
+        "header cut",
+        "long header",
+        "type",
+        "objects",
+        "long axis",
+        "long axes",
+        "axes",
+        "arrays in an array",
+        "no size",
+        "negative axis",
+    ],
 )
 def test_refuses_other_bytes(data: bytes) -> None:
     with pytest.raises(InvalidFile) as error:
         array_of_bytes(data, "a.npy")
     assert error.value.where == "a.npy"
+
+
+def test_places_along_the_first_axis(tmp_path: Path) -> None:
+    """A place that is not there is refused; a single number has no place at all."""
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(6).reshape(2, 3))
+    assert numpy_file(str(path), "1").tolist() == [3, 4, 5]
+    for place in ("2", "x"):
+        with refuses("E-unknown-name", "a.npy", f"'{place}'", "2"):
+            numpy_file(str(path), place)
+    np.save(path, np.array(3.5))
+    assert numpy_file(str(path), "").tolist() == 3.5
+    with refuses("E-unknown-name", "a.npy", "'0'"):
+        numpy_file(str(path), "0")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.field_files import flo, kitti_disparity, kitti_flow, pfm, png
 from support.refusal import refuses
 
@@ -188,6 +189,7 @@ def bomb() -> bytes:
         ("a.pfm", WHOLE_PFM + b"\0", DISPARITY, InvalidFile),
         ("a.pfm", WHOLE_PFM.replace(b"-1.0", b"zero"), DISPARITY, InvalidFile),
         ("a.pfm", WHOLE_PFM.replace(b"-1.0", b"0.00"), DISPARITY, InvalidFile),
+        ("a.pfm", WHOLE_PFM.replace(b"-1.0", b"1e+-"), DISPARITY, InvalidFile),
         ("a.pfm", b"Pf\n99999999 99999999\n-1.0\n", DISPARITY, OutOfRange),
         ("a.pfm", WHOLE_PFM, FLOW, ShapeMismatch),
         ("a.pfm", pfm(np.zeros((2, 3, 3))), DISPARITY, ShapeMismatch),
@@ -231,3 +233,39 @@ def test_channels_are_said_where_the_shape_does_not(tmp_path: Path) -> None:
     np.testing.assert_array_equal(as_field(array, Reading("flow", 2, order="last"), ""), array)
     np.testing.assert_array_equal(as_field(array, Reading("flow", 2, order="first"), ""), np.moveaxis(array, 0, 2))
     np.testing.assert_array_equal(as_field(np.ones((1, 4, 5)), DISPARITY, ""), np.ones((4, 5)))
+
+
+MASK = Reading("mask")
+
+
+def test_masks_of_every_kind_of_file(tmp_path: Path) -> None:
+    """Not 0 counts: in grey of 1 and of 8 bits, in any colour of 8 bits, and in the last of KITTI's three of 16."""
+    inside = np.array([[True, False], [False, True]])
+    Image.fromarray(inside).save(tmp_path / "bits.png")
+    colours, flow = np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 7, np.uint16)
+    colours[:, :, 1] = inside
+    flow[:, :, 2] = inside
+    np.save(tmp_path / "first.npy", inside[np.newaxis])
+    np.save(tmp_path / "last.npy", inside[:, :, np.newaxis])
+    paths = [str(tmp_path / name) for name in ("bits.png", "first.npy", "last.npy")]
+    for name, samples in (("grey.png", inside.astype(np.uint8)), ("rgb.png", colours), ("kitti.png", flow)):
+        paths.append(saved(tmp_path, name, png(samples)))
+    for path in paths:
+        np.testing.assert_array_equal(open_field(path, MASK) != 0, inside, err_msg=path)
+
+
+def test_fields_inside_files_of_numpy(tmp_path: Path) -> None:
+    """A place of an array of several, both parts of a flow by name, and the array of the kind among others."""
+    u, v = np.arange(6.0).reshape(2, 3), np.arange(6.0, 12).reshape(2, 3)
+    np.save(tmp_path / "both.npy", np.stack([u, v]))
+    np.savez(tmp_path / "flow.npz", u=u, v=v, other=np.zeros(4))
+    np.savez(tmp_path / "one.npz", disparity=v, other=u)
+    np.savez(tmp_path / "unlike.npz", u=u, v=v[:1])
+    np.testing.assert_array_equal(open_field(f"{tmp_path / 'both.npy'}::1", DISPARITY), v)
+    np.testing.assert_array_equal(open_field(str(tmp_path / "flow.npz"), FLOW), np.dstack([u, v]))
+    np.testing.assert_array_equal(open_field(str(tmp_path / "one.npz"), DISPARITY), v)
+    np.testing.assert_array_equal(open_field(f"{tmp_path / 'one.npz'}::other", DISPARITY), u)
+    with refuses("E-shape-mismatch", "unlike.npz", "2×3", "1×3"):
+        open_field(str(tmp_path / "unlike.npz"), FLOW)
+    with refuses("E-invalid-file", "flow.npz"):
+        open_field(str(tmp_path / "flow.npz"), DISPARITY)

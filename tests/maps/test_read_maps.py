@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 import sys
 import zipfile
@@ -19,9 +20,13 @@ import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.io.dialect import reading_notes
 from steelyard.io.sources import read_side
-from steelyard.maps.load import as_grid, open_map
+from steelyard.maps.load import as_grid, load_volume, open_map
+from steelyard.maps.metaimage import meta_volume
 from steelyard.maps.nifti import nifti_volume
+from steelyard.maps.nrrd import nrrd_volume
 from steelyard.maps.png import png_cells, png_file
+from steelyard.maps.scores import ScoreRules
+from steelyard.maps.tiff import tiff_pages
 
 GREY, RGB, PALETTE, GREY_ALPHA, RGBA = 0, 2, 3, 4, 6
 
@@ -210,3 +215,189 @@ def test_files_of_numpy_and_tables_without_maps(tmp_path: Path) -> None:
         read_side(task, tmp_path / "t.csv", {}, "truth")
     with refuses("E-empty-input", str(tmp_path / "e.csv"), "maps"):
         sy.evaluate("segmentation", tmp_path / "e.csv", {"image": ["a"], "map": [[[1]]]})
+
+
+def mha(*lines: str, voxels: bytes = bytes(range(8)), name: str = "LOCAL") -> bytes:
+    """A MetaImage of 2×2×2 bytes; lines of the same field replace those of the header."""
+    fields = {"ObjectType": "Image", "NDims": "3", "DimSize": "2 2 2", "ElementType": "MET_UCHAR"}
+    fields |= dict(line.split(" = ") for line in lines)
+    return "".join(f"{key} = {value}\n" for key, value in fields.items()).encode() + (
+        f"ElementDataFile = {name}\n".encode() + voxels
+    )
+
+
+def meta(data: bytes) -> Any:
+    return meta_volume(data, "a.mha", lambda name: (bytes(3) + bytes(range(8)), name))
+
+
+CUBE = np.arange(8, dtype=np.uint8).reshape(2, 2, 2).tolist()
+
+
+def test_where_the_voxels_of_a_metaimage_begin() -> None:
+    """Behind so many bytes of their file, or with -1 so that they end with it; without a spacing nothing is known."""
+    for lines, voxels in (((), bytes(range(8))), (("HeaderSize = 3",), bytes(3) + bytes(range(8)))):
+        volume = meta(mha(*lines, voxels=voxels))
+        assert (volume.grid.tolist(), volume.spacing) == (CUBE, None)
+    assert meta(mha("HeaderSize = -1", name="a.raw", voxels=b"")).grid.tolist() == CUBE
+    packed = meta(mha("CompressedData = True", "HeaderSize = 2", voxels=b"ab" + zlib.compress(bytes(range(8)))))
+    assert packed.grid.tolist() == CUBE
+
+
+def test_axes_of_a_metaimage_in_space() -> None:
+    """Its rows are the axes' directions in left, posterior, superior: x and y change their signs."""
+    turn = "TransformMatrix = 0 1 0 -1 0 0 0 0 1"
+    volume = meta(mha("ElementSpacing = 2 3 4", turn, "Offset = 10 20 30"))
+    assert volume.spacing == (4.0, 3.0, 2.0)
+    assert volume.affine.tolist() == [[0, 3, 0, -10], [-2, 0, 0, -20], [0, 0, 4, 30], [0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        *((f"HeaderSize = {size}", "E-invalid-file") for size in ("inf", "nan", "1.5", "-2", "x", "1e3")),
+        ("HeaderSize = 9", "E-invalid-file"),
+        ("NDims = 2", "E-shape-mismatch"),
+        ("DimSize = 2 0 2", "E-invalid-file"),
+        ("DimSize = 999999 999999 2", "E-out-of-range"),
+        ("ElementType = MET_STRING", "E-invalid-file"),
+        ("ElementSpacing = 1 1", "E-shape-mismatch"),
+        ("ElementSpacing = 1 x 1", "E-invalid-file"),
+        ("BinaryData = False", "E-invalid-file"),
+        ("BinaryDataByteOrderMSB = maybe", "E-invalid-file"),
+        ("CompressedData = True", "E-unreadable-file"),
+    ],
+)
+def test_metaimages_that_are_refused(line: str, code: str) -> None:
+    with refuses(code, "a.mha"):
+        meta(mha(line))
+
+
+def test_a_metaimage_says_nothing_twice() -> None:
+    with refuses("E-duplicate-key", "a.mha", "'NDims'"):
+        meta(mha().replace(b"NDims = 3\n", b"NDims = 3\nNDims = 3\n"))
+
+
+def nrrd(*lines: str, voxels: bytes = bytes(range(8))) -> bytes:
+    """An NRRD of 2×2×2 bytes; lines of the same field replace those of the header."""
+    fields = {"type": "uchar", "dimension": "3", "sizes": "2 2 2", "encoding": "raw"}
+    fields |= dict(line.split(": ") for line in lines)
+    return b"NRRD0004\n" + "".join(f"{key}: {value}\n" for key, value in fields.items()).encode() + b"\n" + voxels
+
+
+def read_nrrd(data: bytes) -> Any:
+    return nrrd_volume(data, "a.nrrd", lambda name: (b"", name))
+
+
+def test_where_the_voxels_of_an_nrrd_begin() -> None:
+    """Lines are skipped before bytes; -1 is the end of the file less the voxels. Bytes of gzip count unpacked."""
+    voxels = bytes(range(8))
+    for lines, data in (
+        (("line skip: 2", "byte skip: 1"), b"one\ntwo\n?" + voxels),
+        (("byte skip: -1",), b"anything" + voxels),
+        (("encoding: gzip", "byte skip: 3"), gzip.compress(b"abc" + voxels)),
+    ):
+        assert read_nrrd(nrrd(*lines, voxels=data)).grid.tolist() == CUBE, lines
+
+
+def test_units_and_signs_of_an_nrrd() -> None:
+    """Spacings of cm and of an unknown unit; a space that counts to the left and to the back changes x and y."""
+    plain = read_nrrd(nrrd('units: "cm" "mm" "foot"', "spacings: 1 -2 3"))
+    assert (plain.spacing, list(plain.remarks)) == ((3.0, 2.0, 10.0), ["units"])
+    directions = "space directions: (2,0,0) (0,3,0) (0,0,4)"
+    placed = read_nrrd(nrrd("space: left-posterior-superior", directions, "space origin: (10,20,30)"))
+    assert placed.affine.tolist() == [[-2, 0, 0, -10], [0, -3, 0, -20], [0, 0, 4, 30], [0, 0, 0, 1]]
+    assert placed.spacing == (4.0, 3.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (("sizes: 2 2",), "E-shape-mismatch"),
+        (("sizes: 2 0 2",), "E-out-of-range"),
+        (("type: block",), "E-invalid-file"),
+        (("encoding: bzip2",), "E-invalid-file"),
+        (("type: short", "endian: middle"), "E-invalid-file"),
+        (("line skip: 5",), "E-invalid-file"),
+        (("byte skip: -2",), "E-invalid-file"),
+        (("encoding: gzip", "byte skip: -1"), "E-invalid-file"),
+        (("spacings: 1 2",), "E-invalid-file"),
+        (("space directions: (1,0,0) (0,1) (0,0,1)",), "E-invalid-file"),
+        (("space directions: (1,0,0) (0,1,0) (0,0,x)",), "E-invalid-file"),
+        (("space directions: (1,0,0) (0,1,0) (0,0,nan)",), "E-invalid-file"),
+        (("space: RAS", "space directions: (1,0,0) (0,1,0) (0,0,1)", "space origin: (1,2)"), "E-invalid-file"),
+        (("space: RAS", "space directions: (1,0,0) (0,1,0) (0,0,1)", "space origin: (1,2,nan)"), "E-invalid-number"),
+    ],
+)
+def test_nrrds_that_are_refused(lines: tuple[str, ...], code: str) -> None:
+    with refuses(code, "a.nrrd"):
+        read_nrrd(nrrd(*lines))
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.uint8, np.bool_, np.float16])
+def test_one_hot_channels_of_any_type_are_labels(tmp_path: Path, kind: Any) -> None:
+    """Channels that cover every voxel are labels from 0."""
+    labels = np.array([[[0, 2], [1, 1]]])
+    np.save(tmp_path / "a.npy", np.stack([labels == label for label in range(3)]).astype(kind))
+    assert load_volume(str(tmp_path / "a.npy")).grid.tolist() == labels.tolist()
+
+
+def test_arrays_without_channels_hold_nothing(tmp_path: Path) -> None:
+    """No channels are not background everywhere."""
+    np.save(tmp_path / "a.npy", np.zeros((0, 2, 2, 2), np.uint8))
+    with refuses("E-invalid-file", "a.npy"):
+        load_volume(str(tmp_path / "a.npy"))
+    for shape in ((0, 2, 2), (3, 0, 2)):
+        with refuses("E-invalid-file", "a map"):
+            ScoreRules().prediction(np.zeros(shape), "a map")
+
+
+def tiff(body: bytes = bytes([1, 2, 3, 4]), following: int = 0, **tags: int) -> bytes:
+    """A TIFF of 2×2 bytes in one strip; `t259=5` sets tag 259. `following` is where it says that the next page is."""
+    fields = {256: 2, 257: 2, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: 2, 279: len(body)}
+    fields |= {int(name[1:]): value for name, value in tags.items()}
+    table = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(fields.items()))
+    head = b"II*\0" + struct.pack("<I", 8 + len(body))
+    return head + body + struct.pack("<H", len(fields)) + table + struct.pack("<I", following)
+
+
+def test_packings_and_colours_of_tiffs() -> None:
+    """Runs of PackBits: 128 does nothing, 1 is two bytes as they are, 255 is a byte twice. Colours are one number."""
+    runs = bytes([128, 1, 7, 8, 255, 9])
+    for data, expected in (
+        (tiff(runs, t259=32773), [[7, 8], [9, 9]]),
+        (tiff(bytes([0x80, 0x40]), t258=1), [[1, 0], [0, 1]]),
+        (tiff(bytes(range(12)), t262=2, t277=3), [[0x020100, 0x050403], [0x080706, 0x0B0A09]]),
+        (tiff(bytes([1, 2, 3, 255] * 4), t262=2, t277=4), [[0x030201] * 2] * 2),
+    ):
+        (page,), _ = tiff_pages(data, "a.tif")
+        assert page.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (tiff(following=12), "E-invalid-file"),
+        (tiff(following=4000), "E-invalid-file"),
+        (tiff(t254=1), "E-empty-input"),
+        (tiff(t256=0), "E-out-of-range"),
+        (tiff(t277=0), "E-shape-mismatch"),
+        (tiff(t277=2), "E-shape-mismatch"),
+        (tiff(bytes(16), t262=2, t277=4), "E-invalid-file"),
+        (tiff(t258=12), "E-invalid-file"),
+        (tiff(t262=0), "E-invalid-file"),
+        (tiff(t262=6), "E-invalid-file"),
+        (tiff(t266=2), "E-invalid-file"),
+        (tiff(t317=3), "E-invalid-file"),
+        (tiff(t273=4000), "E-invalid-file"),
+        (tiff(t279=3), "E-invalid-file"),
+        (tiff(t278=1), "E-invalid-file"),
+        (tiff(t322=0, t323=0, t324=8, t325=4), "E-shape-mismatch"),
+        (tiff(t259=7), "E-invalid-file"),
+        (tiff(t259=50000), "E-invalid-file"),
+        (tiff(t259=8), "E-unreadable-file"),
+        (tiff(t256=1 << 15, t257=1 << 15, t259=8), "E-too-large"),
+    ],
+)
+def test_tiffs_that_are_refused(data: bytes, code: str) -> None:
+    with refuses(code, "a.tif"):
+        tiff_pages(data, "a.tif")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
+import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -274,6 +276,74 @@ def test_what_cannot_be_repeated_is_named(folder: Path) -> None:
     assert {one.member for one in outcome.results if one.not_repeated} == set(reasons)
 
 
+def gate_of_a_comparison(results: Path) -> sy.Gate:
+    return sy.gate(str(results / "ab.json"), ["mae > baseline + 100"])
+
+
+def gate_of_a_model(results: Path) -> sy.Gate:
+    return sy.gate(str(results / "deep" / "board.json"), ["mae > baseline + 100"], model="truth", baseline="b")
+
+
+def gate_on_other_truth(results: Path) -> sy.Gate:
+    data = results.parent / "data"
+    (data / "other.csv").write_text((data / "truth.csv").read_text().replace("200", "206"))
+    sy.evaluate("weights", str(data / "other.csv"), str(data / "b.csv"), ["mae"], draws=100).to_json(results / "b.json")
+    own, base = (str(results / f"{name}.json") for name in "ba")
+    return sy.gate(own, ["mae > baseline + 100"], baseline=base, other_truth=True)
+
+
+def gate_of_a_namesake(results: Path) -> sy.Gate:
+    """A's error is 95 / 6, and B's, in a file of the same name deeper down, 15 / 6."""
+    data = results.parent / "data"
+    report = sy.evaluate("weights", str(data / "truth.csv"), str(data / "b.csv"), ["mae"], confidence=None)
+    report.to_json(results / "deep" / "a.json")
+    gate = sy.gate(str(results / "a.json"), ["mae > 10"])
+    assert gate.verdicts[0].value == pytest.approx(95 / 6)
+    return gate
+
+
+@pytest.mark.parametrize("make", [gate_of_a_comparison, gate_of_a_model, gate_on_other_truth, gate_of_a_namesake])
+def test_every_gate_is_computed_again(folder: Path, make: Callable[[Path], sy.Gate]) -> None:
+    """With the model, the baseline, the truth and the file that it was made with."""
+    results = folder / "results"
+    make(results).to_json(results / "gate.json")
+    sy.pack(results, folder / "gates.zip", data=folder / "data", include_data=True)
+    outcome = sy.verify(folder / "gates.zip")
+    assert outcome.ok, outcome
+    assert {one.member: one.not_repeated for one in outcome.results if one.kind == "gate"} == {"results/gate.json": ""}
+
+
+def test_several_runs_are_computed_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seeds, annotators, and columns and clusters that lie in a file beside."""
+    monkeypatch.chdir(folder)
+    data = ["data/a.csv", "data/b.csv", "data/truth.csv"]
+    Path("data/kitchen.csv").write_text("id,kitchen\nA,k\nB,k\nC,l\n")
+    runs: dict[str, sy.Report | sy.Comparison] = {
+        "seeds": sy.evaluate("weights", "data/truth.csv", data, ["mae"], runs="seeds"),
+        "compared": sy.compare("weights", "data/truth.csv", data, data[::-1], ["mae"], runs="seeds", pair_runs=True),
+        "annotators": sy.evaluate("weights", data, "data/a.csv", ["mae"], runs="annotators"),
+        "annotated": sy.compare("weights", data, "data/a.csv", "data/b.csv", ["mae"], runs="annotators"),
+        "clusters": sy.evaluate(
+            "weights",
+            "data/truth.csv",
+            "data/a.csv",
+            ["mae"],
+            cluster="kitchen@data/kitchen.csv",
+            by=["kitchen@data/kitchen.csv"],
+            draws=100,
+        ),
+    }
+    for name, result in runs.items():
+        result.to_json(f"own/{name}.json")
+    manifest = sy.pack("own", "own.zip", include_data=True)
+    assert {entry.name for entry in manifest.data} == {*data, "data/kitchen.csv"}
+    monkeypatch.chdir(folder.parent)
+    shutil.rmtree(folder / "data")
+    outcome = sy.verify(folder / "own.zip")
+    assert outcome.ok, outcome
+    assert [one.member for one in outcome.results if one.equal] == sorted(f"results/{name}.json" for name in runs)
+
+
 def test_files_that_data_name_are_packed_too(folder: Path) -> None:
     """The PNG files of panoptic results lie beside their JSON, and no result names them."""
     from steelyard.cli.demo import copy_sample
@@ -457,6 +527,71 @@ def test_a_signature_is_checked(signed: tuple[Path, Path, Path]) -> None:
         file.write(b"\0")
     with refuses("E-invalid-file", str(signature), str(pack)):
         sy.verify(pack, signature=signature)
+
+
+@pytest.fixture
+def gpg_home() -> Iterator[Path]:
+    """A folder for the keys of gpg, with a name that is short enough for the socket of its agent."""
+    if shutil.which("gpg") is None or shutil.which("gpgconf") is None:
+        pytest.skip("needs gpg")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        os.chmod(home, 0o700)
+        yield Path(home)
+        subprocess.run(["gpgconf", "--homedir", home, "--kill", "all"], check=True, capture_output=True)
+
+
+@pytest.fixture
+def gpg(gpg_home: Path) -> Callable[..., str]:
+    """What gpg prints that has the keys of that folder alone."""
+
+    def run(*arguments: str | Path) -> str:
+        unattended = ["--batch", "--yes", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]
+        command = ["gpg", "--homedir", str(gpg_home), *unattended, *map(str, arguments)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    return run
+
+
+def signed_by_gpg(gpg: Callable[..., str], pack: Path, expires: str = "never") -> tuple[Path, Path]:
+    """The signature of a pack by a key that was made in 2020, and the file of its public key."""
+    in_2020 = ("--faked-system-time", "20200101T000000")
+    gpg(*in_2020, "--quick-gen-key", "Lab <lab@example.org>", "ed25519", "sign", expires)
+    signature, signers = pack.with_suffix(".sig"), pack.with_suffix(".keys")
+    gpg(*in_2020, "--output", signature, "--detach-sign", pack)
+    gpg("--output", signers, "--export")
+    return signature, signers
+
+
+def test_a_signature_of_gpg_is_checked(pack: Path, gpg: Callable[..., str]) -> None:
+    signature, signers = signed_by_gpg(gpg, pack)
+    outcome = sy.verify(pack, digests_only=True, signature=signature, signers=signers)
+    assert outcome.signature == "Signed by Lab <lab@example.org>."
+    no_keys = pack.with_suffix(".none")
+    no_keys.write_text("no keys")
+    with refuses("E-invalid-file", str(signature), str(pack)):
+        sy.verify(pack, signature=signature, signers=no_keys)
+    with pack.open("ab") as file:
+        file.write(b"\0")
+    with refuses("E-invalid-file", str(signature), str(pack)):
+        sy.verify(pack, signature=signature, signers=signers)
+
+
+def test_a_key_that_has_expired_since_it_signed(pack: Path, gpg: Callable[..., str]) -> None:
+    signature, signers = signed_by_gpg(gpg, pack, "1y")
+    said = sy.verify(pack, digests_only=True, signature=signature, signers=signers).signature
+    assert "lab@example.org" in said
+    assert "expired" in said
+
+
+def test_a_signature_by_a_revoked_key_is_refused(pack: Path, gpg: Callable[..., str], gpg_home: Path) -> None:
+    """gpg calls such a signature good, warns, and ends with 0."""
+    signature, signers = signed_by_gpg(gpg, pack)
+    certificate = next((gpg_home / "openpgp-revocs.d").glob("*.rev"))
+    certificate.write_text(certificate.read_text().replace(":-----BEGIN", "-----BEGIN"))  # as gpg asks its user to do
+    gpg("--import", certificate)
+    gpg("--output", signers, "--export")
+    with refuses("E-invalid-file", str(signature), "revoked"):
+        sy.verify(pack, signature=signature, signers=signers)
 
 
 def test_a_signature_needs_its_program(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:

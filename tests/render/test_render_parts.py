@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -95,6 +96,73 @@ def test_empty_pictures_are_not_written(tmp_path: Any) -> None:
 def test_maps_of_odd_texts_are_left_out() -> None:
     assert (overlays._panel("<b>", "truth", "a"), overlays._entry("tree", "red")) == ("", "")
     assert 'fill="#ff0000"' in overlays._entry("tree", "ff0000")
+
+
+def test_ellipses_of_an_image_by_hand() -> None:
+    """A true ellipse of 40 by 20 that stands upright, a detected circle of 20 without a partner, and a line."""
+    columns = {
+        "image": [0, 0, 0],
+        "role": ["truth", "prediction", "pair"],
+        "x": [50.0, 150.0, 50.0],
+        "y": [40.0, 60.0, 40.0],
+        "degrees": [90.0, 0.0, 0.0],
+        "a": [40.0, 20.0, 0.0],
+        "b": [20.0, 20.0, 0.0],
+        "x2": [0.0, 0.0, 150.0],
+        "y2": [0.0, 0.0, 60.0],
+        "matched": [1, 0, 1],
+        "label": ["T1", "D1", "<102>"],
+    }
+    facts = {"titles": ["Image <a>", "Image b"], "summaries": ["one & one", "none"]}
+    drawn = overlays.markup_of(Figure("overlays", "overlays", "Images", columns, facts))
+    whole = ElementTree.fromstring(drawn)
+    assert [[p.text for p in part.findall("p")] for part in whole] == [["Image <a>", "one & one"], ["Image b", "none"]]
+    assert [len(part.findall("svg")) for part in whole] == [1, 0]  # nothing to draw
+    svg = whole[0].find("svg")
+    assert svg is not None
+    # From 30 to 170 and from 0 to 80, with 8 % of 140 around: 162.4 by 102.4 become 330 by 208.
+    scale, left, top = 330 / 162.4, 30 - 11.2, -11.2
+    assert svg.get("viewBox") == f"0 0 330 {102.4 * scale:.0f}"
+    true, predicted = svg.findall("ellipse")
+    for shape, x, y, a, b in ((true, 50, 40, 40, 20), (predicted, 150, 60, 20, 20)):
+        numbers = [float(shape.attrib[name]) for name in ("cx", "cy", "rx", "ry")]
+        assert numbers == pytest.approx([(x - left) * scale, (y - top) * scale, a * scale, b * scale], abs=0.06)
+    assert true.attrib["transform"].startswith("rotate(90.0 ")
+    assert ["none" in shape.attrib["class"].split() for shape in (true, predicted)] == [True, False]
+    assert ["stroke-dasharray" in shape.attrib for shape in (true, predicted)] == [False, True]
+    line, label = svg.find("line"), svg.find("text")
+    assert line is not None
+    assert label is not None
+    ends = [(50 - left) * scale, (40 - top) * scale, (150 - left) * scale, (60 - top) * scale]
+    assert [float(line.attrib[name]) for name in ("x1", "y1", "x2", "y2")] == pytest.approx(ends, abs=0.06)
+    assert label.text == "<102>"
+
+
+def test_sentences_are_marked_word_by_word() -> None:
+    said = {
+        "words": [["a", "hit"], ["<b>", "miss"], ["is", ""]],
+        "references": ["a & b"],
+        "matched": ["(a)"],
+        "wrong": [],
+        "missed": ["(b, is)"],
+    }
+    empty: dict[str, Any] = {"words": [], "references": [], "matched": [], "wrong": [], "missed": []}
+    columns = {"image": ["i & j", "k"], "spice": [0.5, math.nan]}
+    figure = Figure("sentences", "sentences", "Captions", columns, {"sentences": [said, empty]})
+    markup = overlays.markup_of(figure).replace("class=said", 'class="said"')
+    first, second = ElementTree.fromstring(f"<page>{markup}</page>")
+    shown = first.find("p")
+    assert shown is not None
+    assert [(mark.tag, mark.text) for mark in shown] == [("ins", "a"), ("del", "<b>")]
+    assert "".join(shown.itertext()) == "a <b> is"
+    assert "".join(first[0].itertext()).startswith("i & j SPICE 0.5")
+    assert [[item.text for item in entry.iter("li")] for entry in first.iter("dd")] == [["(a)"], ["none"], ["(b, is)"]]
+    assert [item.text for item in first.findall("details/ul/li")] == ["a & b"]
+    assert [p.text for p in second.findall("p")] == ["(empty)"]
+
+
+def test_a_figure_of_another_kind_has_no_markup() -> None:
+    assert overlays.markup_of(Figure("none", "histogram", "None", {"low": [], "high": [], "count": []})) == ""
 
 
 def test_settings_that_leave_a_number_undefined() -> None:

@@ -16,6 +16,7 @@ from steelyard.render.page import comparison as comparison_page
 from steelyard.render.page import report as report_page
 from steelyard.render.summaries import gap_sentence, weak_classes
 from steelyard.results.score import Gap
+from steelyard.results.vlm import PromptScore, VlmScore
 
 N = 60
 TRUTH = {
@@ -170,3 +171,38 @@ def test_a_page_of_many_units_lists_fewer_metrics(comparison: sy.Comparison, mon
         monkeypatch.setattr(comparison_page, "MOST_CELLS", most)
         assert len(report_page.listings_of(report, report.units())[-1].columns) == 1 + listed
         assert len(comparison_page.listings([comparison])[0].columns) == 1 + 3 * compared
+
+
+def prompt(name: str, metric: str, value: float) -> PromptScore:
+    made = sy.evaluate("weights", TRUTH, predicted(9, -11, 4), [metric], confidence=None)
+    return PromptScore(
+        model="m",
+        prompt=name,
+        report=replace(made, scores={metric: replace(made[metric], value=value)}),
+        readings=N,
+        parsed=N,
+        followed_up=0,
+        outcomes={"ok": N},
+        lost={},
+        problems={},
+        constant=None,
+        guess=math.nan,
+        controls={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [
+        ("bias", (20.0, 3.0, -25.0)),
+        ("slope", (1.4, 0.9, 0.5)),
+        ("mae", (20.0, 3.0, 25.0)),
+        ("r2", (0.5, 0.9, -0.4)),
+    ],
+)
+def test_the_best_prompt_is_the_one_nearest_to_the_best_value(metric: str, values: tuple[float, ...]) -> None:
+    """A bias of 3 g is better than one of 20 g and than one of -25 g, and a slope of 0.9 than 1.4 and 0.5."""
+    rows = tuple(prompt(name, metric, value) for name, value in zip(("over", "near", "under"), values, strict=True))
+    sentence = VlmScore("weights", rows, (), N, 0.95, 1).verdict
+    assert [name for name in ("over", "near", "under") if name in sentence] == ["near"]
+    assert "best value of all prompts" in sentence

@@ -137,6 +137,7 @@ METRICS = {
     "boxes": [
         "map", "map50", "map(area=small)", "ar@1", "ar@100(area=large)", "ap", "ap(kind=voc)", "ap(kind=voc11)",
         "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(iou=0.3:0.6)", "lamr", "best_f1", "dap",
+        "map(kind=loop)", "map(kind=step, ties=order)", "map(kind=loop, ties=order)", "map(kind=step, reduction=sum)",
     ],
     "labels": [
         "roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "micro(ap)",

@@ -22,7 +22,7 @@ from steelyard.view.entry import Entry, Shown, _number, _score, _text
 from steelyard.view.folder import Folder, Outside
 from steelyard.view.frame import Scale, Site, strip
 from steelyard.view.listing import Point, _mark, tick_texts
-from steelyard.view.runs import Index, NoHead, Runs, StoredRun, head_of
+from steelyard.view.runs import Index, NoHead, Runs, StoredRun, head_of, run_id
 from steelyard.view.server import Guard
 
 
@@ -171,6 +171,55 @@ def test_results_without_units_say_so(held: Folder) -> None:
     runs = Runs(held)
     assert runs.data(StoredRun("1", "a.json", 0.0, compared)) == (None, "A comparison holds no units.")
     assert runs.data(StoredRun("1", "a.json", 0.0, None)) == (None, "A file holds no units.")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"cluster": "patient"}, {"strata": "patient"}, {"sequence": "exact"}],
+    ids=["units", "clusters", "strata", "sequence"],
+)
+def test_two_runs_are_compared_as_they_were_resampled(held: Folder, settings: dict[str, Any]) -> None:
+    """The comparison of two results whose data lie in the folder is that of `compare` with the same settings.
+
+    Models are wrong in whole patients: as if rows were independent, the error of the difference would be far too small.
+    """
+    rng, root = np.random.default_rng(0), Path(held.root)
+    label, patient = rng.integers(0, 2, 120), np.repeat(np.arange(12), 10)
+    hard = np.isin(patient, [1, 4, 7, 8])
+    wrong = hard | (rng.random(120) < 0.1), rng.random(120) < 0.1
+    columns = {"truth": label, **{name: np.where(off, 1 - label, label) for name, off in zip("ab", wrong, strict=True)}}
+    for name, values in columns.items():
+        rows = "".join(f"{i},{value},p{own}\n" for i, (value, own) in enumerate(zip(values, patient, strict=True)))
+        (root / f"{name}.csv").write_text(f"id,label,patient\n{rows}")
+    truth, *sides = (str(root / f"{name}.csv") for name in columns)
+    for name, side in zip("ab", sides, strict=True):
+        report = sy.evaluate("labels", truth, side, ["accuracy"], draws=100, **settings)
+        report.to_json(root / f"{name}.json")
+    runs = Runs(held, settled)
+    stored = [run for name in "ab" if (run := runs.get(run_id(f"{name}.json"))) is not None]
+    shown = runs.comparison(*stored)["accuracy"]
+    expected = sy.compare("labels", truth, *sides, ["accuracy"], draws=100, **settings)["accuracy"]
+    assert (shown.difference, shown.se, shown.interval) == (expected.difference, expected.se, expected.interval)
+    assert (shown.p, shown.p_method) == (expected.p, expected.p_method)
+
+
+def test_two_runs_with_clusters_of_their_own_are_not_compared_by_rows(held: Folder) -> None:
+    """One was resampled by patient, the other by row: only their own errors are left, as if they were independent."""
+    root = Path(held.root)
+    for name, labels in (("truth", "0101010101"), ("a", "0101010110"), ("b", "0101101001")):
+        rows = "".join(f"{i},{label},p{i // 2}\n" for i, label in enumerate(labels))
+        (root / f"{name}.csv").write_text(f"id,label,patient\n{rows}")
+    errors = []
+    for name, cluster in (("a", "patient"), ("b", None)):
+        sides = str(root / "truth.csv"), str(root / f"{name}.csv")
+        report = sy.evaluate("labels", *sides, ["accuracy"], cluster=cluster, draws=100)
+        report.to_json(root / f"{name}.json")
+        errors.append(report["accuracy"].se)
+    runs = Runs(held, settled)
+    stored = [run for name in "ab" if (run := runs.get(run_id(f"{name}.json"))) is not None]
+    shown = runs.comparison(*stored)["accuracy"]
+    assert shown.p_method == "intervals"
+    assert shown.se == pytest.approx(np.hypot(*errors))
 
 
 def test_data_that_may_not_be_read_again(held: Folder) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from steelyard.cli.options import TaskCommand, data_options, option, task_argument, terminal_width
 from steelyard.cli.say import in_flags, say
 from steelyard.cli.streams import end_with
-
-if TYPE_CHECKING:
-    from steelyard.checks.findings import CheckReport
 
 
 @click.command(cls=TaskCommand)
@@ -45,7 +42,7 @@ def check(task: str, truth: str, predictions: str | None, as_json: bool, output:
     return code
 
 
-def _in_flags(report: CheckReport) -> CheckReport:
+def _in_flags(report: Any) -> Any:
     """The findings with settings named as flags."""
     findings = [
         replace(one, what=in_flags(one.what), examples=tuple(map(in_flags, one.examples)), remedy=in_flags(one.remedy))

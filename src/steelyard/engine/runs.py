@@ -105,7 +105,8 @@ def crossed_variance(groups: Sequence[tuple[Floats, Floats]]) -> Crossed:
         sigma = psi @ psi.T / (n * (n - 1))
         own = float(np.trace(sigma)) / runs
         both = (float(sigma.sum()) - float(np.trace(sigma))) / (runs * (runs - 1))
-        between = float(values.var(ddof=1)) / runs
+        alike = float(np.ptp(values)) <= SAME * float(np.abs(values).max())  # rounding is not spread
+        between = 0.0 if alike else float(values.var(ddof=1)) / runs
         v_runs, v_both, value = v_runs + between, v_both + (own - both) / runs, value + float(values.mean())
         terms += between**2 / (runs - 1)
         total = total + psi.mean(axis=0)

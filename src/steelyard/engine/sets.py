@@ -21,7 +21,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.differences import DifferenceEstimate, by_intervals
 from steelyard.engine.flips import Coins, with_coins
-from steelyard.engine.intervals import Estimate, Interval, UnitSample, of_distances
+from steelyard.engine.intervals import SAME, Estimate, Interval, UnitSample, of_distances
 from steelyard.engine.kept import KeptModel, resting_sample
 from steelyard.engine.paired import BEST, ModelMetric, draw_cap
 from steelyard.engine.quantiles import t_quantile, t_tail
@@ -103,9 +103,11 @@ def pooled_estimate(
 def random_estimate(values: Floats, bounds: Interval, confidence: float) -> tuple[Estimate, float]:
     """The interval of a mean over sets that were drawn at random, and the p of its being 0."""
     count, value = len(values), float(values.mean())
+    if np.ptp(values) <= SAME * np.abs(values).max():  # rounding is not spread
+        return Estimate(None, 0.0, count - 1, f"all {count} sets agree"), 1.0 if value == 0 else math.nan
     se = float(values.std(ddof=1)) / math.sqrt(count)
     reach = t_quantile((1 + confidence) / 2, count - 1) * se
-    p = t_tail(abs(value) / se, count - 1) if se > 0 else float(value == 0)
+    p = t_tail(abs(value) / se, count - 1)
     return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, count - 1), p
 
 

@@ -27,15 +27,17 @@ from steelyard.results.sets import Drift, DriftGroup
 
 Source = Report | str | PathLike[str] | Mapping[str, Any]
 By = str | Sequence[str]
+NAMES = ("old", "new")  # of results in memory; those of files are their paths
 ROUNDING = 1e-9  # within which the mean of groups is the value
 
 
-def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old", "new")) -> Drift:
+def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = NAMES) -> Drift:
     """Hold a model's result on a new test set against that on an old one: `drift("march.json", "may.json")`.
 
     The two sets have units of their own, so the test is Welch's. `by` names a column that both results were sliced by,
     or several crossed ("site,size"): the new set is then weighed to the old mix of its groups, and the rest is shown as
-    the mix. That takes results made with `save_influences`, and metrics that are means over units.
+    the mix. That takes results made with `save_influences`, and metrics that are means over units. `names` are those of
+    the two sets; without them files are called by their paths.
     """
     held, called, edited = _read((old, new), names)
     before, after = held
@@ -51,7 +53,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
         a, b = before.scores[spec], after.scores[spec]
         estimate, why = (_plain(before, after, spec, confidence), "") if mix is None else mix.change(spec, confidence)
         raw.append(_difference(a, b, estimate, why, confidence, mix))
-        plain[spec] = b.value - a.value
+        plain[spec] = _distance(b) - _distance(a)
         rest[spec] = plain[spec] - estimate.difference
     if mix is not None and all(math.isnan(one.difference.difference) for one in raw):
         raise Incompatible(
@@ -69,10 +71,10 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
 
 def _read(sources: tuple[Source, Source], names: Sequence[str]) -> tuple[list[Report], list[str], tuple[str, ...]]:
     if len(names) != 2:
-        raise ShapeMismatch(f"there are {count_text(len(names), 'name')}", remedy="Name the old and the new set.")
+        raise ShapeMismatch(f"{count_text(len(names), 'name')} for 2 sets", remedy="Name the old and the new set.")
     held: list[Report] = []
     called = [
-        fspath(source) if isinstance(source, str | PathLike) else name
+        fspath(source) if isinstance(source, str | PathLike) and tuple(names) == NAMES else name
         for source, name in zip(sources, names, strict=True)
     ]
     for source, name in zip(sources, called, strict=True):
@@ -147,15 +149,22 @@ def _plain(before: Report, after: Report, spec: str, confidence: float) -> Diffe
         parts.append(Part(score.value, len(influence.psi), squares_of(influence, score.draws)))
     units = parts[0].units, parts[1].units
     estimate = drift_estimate(parts[:1], parts[1:], b.better, units, confidence)[1]
-    return estimate if parts[0].squares + parts[1].squares > 0 else _agreeing(a, b, estimate.difference, confidence)
+    agree = not parts[0].squares + parts[1].squares > 0
+    return _agreeing([(1.0, a, b)], estimate.difference, confidence) if agree else estimate
 
 
-def _agreeing(a: Score, b: Score, difference: float, confidence: float) -> DifferenceEstimate:
-    """The difference of two sets in which all units agree: MOVER over both intervals, and a bound of p."""
-    if a.interval is None or b.interval is None or a.better in ("zero", "one"):
-        return DifferenceEstimate(difference, None, math.nan)
-    low = difference - math.hypot(b.value - b.interval[0], a.interval[1] - a.value)
-    high = difference + math.hypot(b.interval[1] - b.value, a.value - a.interval[0])
+def _agreeing(groups: Sequence[tuple[float, Score, Score]], difference: float, confidence: float) -> DifferenceEstimate:
+    """The difference of two sets in whose groups all units agree: MOVER over all intervals, and a bound of p.
+
+    Each group has its share of the old set, and its score in both.
+    """
+    below, above = [], []
+    for share, a, b in groups:
+        if a.interval is None or b.interval is None or a.better in ("zero", "one"):
+            return DifferenceEstimate(difference, None, math.nan)
+        below += [share * (b.value - b.interval[0]), share * (a.interval[1] - a.value)]
+        above += [share * (b.interval[1] - b.value), share * (a.value - a.interval[0])]
+    low, high = difference - math.hypot(*below), difference + math.hypot(*above)
     return DifferenceEstimate(difference, (low, high), 1.0 if low <= 0 <= high else 1 - confidence)
 
 
@@ -192,6 +201,13 @@ class _Mix:
             if without:
                 named = first_few(without)
                 self.notes.append(f"Left out, without {word} units: {slice_text(by)} {named}.")
+
+        alone = [slice_text(value) for value in both if 1 in (old[value], new[value])]
+        if alone:
+            self.notes.append(
+                f"One unit alone in one of the sets, whose spread is taken as 0, so that intervals may be too narrow: "
+                f"{slice_text(by)} {first_few(alone)}."
+            )
 
     def _check(self, report: Report, name: str) -> None:
         by, request = slice_text(self.by, ","), report.request
@@ -230,7 +246,13 @@ class _Mix:
         units = tuple(report.influences.units for report in self.reports if report.influences is not None)
         if sum(part.units for part in parts[0]) < 2 or units[1] < 2:
             return DifferenceEstimate(math.nan, None, math.nan), "fewer than two units are left"
-        return drift_estimate(parts[0], parts[1], better, (units[0], units[1]), confidence)[1], ""
+        estimate = drift_estimate(parts[0], parts[1], better, (units[0], units[1]), confidence)[1]
+        if estimate.se > 0:
+            return estimate, ""
+        shares = {group.value: group.share for group in self.groups}
+        old, new = (report.slices[self.by] for report in self.reports)
+        each = [(shares[slice_text(value)], old[value][spec], new[value][spec]) for value in self.both]
+        return _agreeing(each, estimate.difference, confidence), ""
 
     def _part(self, report: Report, value: Slice, spec: str) -> Part:
         score = report.slices[self.by][value][spec]

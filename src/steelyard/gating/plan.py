@@ -38,7 +38,7 @@ from steelyard.gating.judge import range_of
 from steelyard.gating.models import select_models
 from steelyard.gating.pairing import compare_results
 from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.plan import MetricPlan, PlanTable, StudyPlan
+from steelyard.results.plan import MOST_UNITS, MetricPlan, PlanTable, StudyPlan
 from steelyard.results.read import edit_notes, read_result
 from steelyard.results.report import Report
 from steelyard.results.result import Result
@@ -79,6 +79,9 @@ def plan(
         isinstance(family, bool) or not isinstance(family, int) or not 1 <= family <= MOST_TESTS
     ):
         raise OutOfRange(f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}.")
+    for count in units:
+        if type(count) is not int or not 2 <= count <= MOST_UNITS:
+            raise OutOfRange(f"{count!r} units cannot be planned", remedy=f"Choose from 2 to {MOST_UNITS:,}.")
     for count in runs:
         if type(count) is not int or not 2 <= count <= MOST_TESTS:
             raise OutOfRange(f"{count!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
@@ -100,6 +103,20 @@ def plan(
             "one result alone says nothing of a difference", where=where,
             remedy="Give the JSON of 'compare', or name a second result with `baseline`.",
         )  # fmt: skip
+    if request.runs is not None and request.runs.fixed == "items":
+        raise Incompatible(
+            "the pilot speaks of its own units alone (`fixed='items'`), so more units cannot be planned",
+            where=where,
+            remedy="Make it without `fixed`.",
+        )
+    if request.runs is not None and request.runs.fixed == "runs":  # as one run: only units make its error
+        if runs:
+            raise Conflict(
+                "the pilot speaks of its own runs alone (`fixed='runs'`), so more runs cannot be planned",
+                where=where,
+                remedy="Make it without `fixed`, or leave `runs` out.",
+            )
+        numbers = {spec: replace(number, runs=None) for spec, number in numbers.items()}
     confidence = request.level
     pilots = {
         spec: _pilot(count, held.task, confidence, in_clusters=cluster is not None)
@@ -114,8 +131,17 @@ def plan(
         )
     wanted = _sizes(targets or {}, "target", held.task, pilots)
     wide = _sizes(width if isinstance(width, Mapping) else {}, "width", held.task, pilots)
+    bare = [spec for spec, one in pilots.items() if math.isnan(one.width) and numbers[spec].runs is None]
     if width is not None and not isinstance(width, Mapping):
-        wide = _sizes(dict.fromkeys(pilots, width), "width", held.task, pilots)
+        wide = _sizes(
+            dict.fromkeys([spec for spec in pilots if spec not in bare] or pilots, width), "width", held.task, pilots
+        )
+    if without := [spec for spec in wide if spec in bare]:
+        raise MissingData(
+            f"the pilot has no interval of '{without[0]}' to plan a width from",
+            where=where,
+            remedy="Take a pilot of more units, or one made with a lower `confidence`.",
+        )
     level, method = family_level(1 - confidence, family or 1, _influences(held) if family else ())
     plans = [
         _metric(

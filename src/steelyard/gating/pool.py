@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from os import PathLike, fspath
@@ -45,7 +45,7 @@ from steelyard.results.score import Score
 from steelyard.results.sets import Pool, PooledSet, Sets
 
 Source = Report | Comparison | Lineup | str | PathLike[str] | Mapping[str, Any]
-Weights = str | PathLike[str] | Sequence[float] | Mapping[str, float]
+Weights = str | PathLike[str] | Sequence[float] | Floats | Mapping[str, float]
 Held = Report | Comparison
 
 
@@ -135,7 +135,7 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
     called = [
         fspath(source) if isinstance(source, str | PathLike) else f"set {i + 1}" for i, source in enumerate(results)
     ]
-    called = list(names) or called
+    called = [str(name) for name in names] or called
     raw = []
     for source, name in zip(results, called, strict=True):
         result = source if isinstance(source, Result) else read_result(source, name)
@@ -235,7 +235,7 @@ def _shown_values(result: Held, specs: Sequence[str]) -> tuple[dict[str, Any], d
 
 def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> tuple[Floats, str]:
     """The weight of each set, which add up to 1, and what kind of weights they are."""
-    weighing = weights if weights in ("equal", "units") else "given"
+    weighing = weights if isinstance(weights, str) and weights in ("equal", "units") else "given"
     if weighing == "equal":
         raw_weights = [1.0] * len(called)
     elif weighing == "units":
@@ -245,16 +245,20 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
     elif isinstance(weights, str | PathLike):
         raw_weights = _by_name(_weight_file(fspath(weights)), called, fspath(weights))
     else:
+        if not isinstance(weights, Iterable):
+            raise InvalidSetting(f"weights={weights!r} are no weights", remedy="Give a number for each set.")
+        weights = list(weights)
         if len(weights) != len(called):
             raise ShapeMismatch(
                 f"weights: {len(weights)} for {len(called)} sets",
                 remedy="Give a weight for each set.",
             )
-        raw_weights = list(weights)
+        raw_weights = weights
     values = np.array([_weight(weight, name) for weight, name in zip(raw_weights, called, strict=True)])
-    if not values.sum() > 0:
+    if not values.any():
         raise OutOfRange("all weights are 0", remedy="Give one set a weight above 0.")
-    return values / values.sum(), str(weighing)
+    values = values / values.max()  # so that no sum overflows
+    return values / values.sum(), weighing
 
 
 def _weight(value: Any, name: str) -> float:
@@ -381,4 +385,4 @@ def _random_difference(
     pair = Pair(replace(facts, better="higher"), values[0], values[1], confidence)  # distances are differences already
     null = null_hypothesis(spec, facts.better, where)
     shown = pair.difference_of_scores(scores[0][spec], scores[1][spec], estimate, p, "t over sets", null)
-    return UnjudgedDifference(shown)
+    return UnjudgedDifference(replace(shown, undefined_reason=shown.undefined_reason or estimate.undefined_reason))

@@ -9,6 +9,7 @@ report. It also works with `batch_eval_metrics=True`, where the Trainer hands ov
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from steelyard import api
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InvalidValue, MissingData, MissingKey, ShapeMismatch
+from steelyard.core.errors import EmptyInput, InvalidValue, MissingData, MissingKey, ShapeMismatch
 from steelyard.core.plain import to_numpy
 from steelyard.core.request import Metrics
 from steelyard.loggers.flat import flat
@@ -62,10 +63,13 @@ def image_classification(
     `intervals` adds the ends of intervals, as `accuracy_low` and `accuracy_high`. Other settings are those of
     `evaluate`.
     """
-    names = None if labels is None else [str(labels[place]) for place in range(len(labels))]
+    names = _class_names(labels)
 
     def read(prediction: Any) -> tuple[Any, Any]:
-        logits, truth = _first(prediction.predictions), _first(prediction.label_ids)
+        batches = [(_first(outputs), _first(targets)) for outputs, targets in _batches(prediction)]
+        if not batches:
+            raise EmptyInput("there are no predictions")
+        logits, truth = (np.concatenate(list(map(np.atleast_1d, side))) for side in zip(*batches, strict=True))
         if logits.ndim != 2 or logits.shape[1] < 2 or truth.shape != logits.shape[:1]:
             shapes = " and ".join(" × ".join(map(str, array.shape)) for array in (logits, truth))
             raise ShapeMismatch(
@@ -108,7 +112,7 @@ def object_detection(
     The number of images must be a multiple of the batch size: of a last batch of n images, the Trainer (accelerate
     1.15) keeps only the first n boxes of each image's labels.
     """
-    names = None if labels is None else [str(labels[place]) for place in range(len(labels))]
+    names = _class_names(labels)
     process = post_process or softmax_boxes
     batch_sizes: list[int] = []
 
@@ -166,7 +170,7 @@ def semantic_segmentation(
     if ignore_index is not None:
         options.setdefault("ignore", [ignore_index])
     if labels is not None:
-        options.setdefault("names", [str(labels[place]) for place in range(len(labels))])
+        options.setdefault("names", _class_names(labels))
 
     def read(prediction: Any) -> tuple[Any, Any]:
         truth, predicted = [], []
@@ -202,6 +206,19 @@ def softmax_boxes(outputs: Any, threshold: float, target_sizes: Any) -> list[dic
         scale = np.array([width, height, width, height])
         images.append({"scores": scores[chosen], "labels": labels[chosen], "boxes": corners * scale})
     return images
+
+
+def _class_names(labels: Labels) -> list[str] | None:
+    """The names of the classes by number; one that several classes have is followed by the number."""
+    if labels is None:
+        return None
+    numbers = range(len(labels))
+    unnamed = next((number for number in numbers if isinstance(labels, Mapping) and number not in labels), None)
+    if unnamed is not None:
+        raise MissingKey(f"class {unnamed} has no name", where="labels", remedy="The keys are 0, 1, 2 and so on.")
+    names = [str(labels[number]) for number in numbers]
+    shared = Counter(names)
+    return [f"{name} ({number})" if shared[name] > 1 else name for number, name in enumerate(names)]
 
 
 def _batches(prediction: Any) -> Iterator[tuple[Any, Any]]:

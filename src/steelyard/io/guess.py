@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core import catalogue
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError, MissingFile
 from steelyard.core.frozen import Frozen
 from steelyard.core.opening import is_entry, read_regular
@@ -366,7 +367,7 @@ def _line(words: Sequence[str], commas: bool) -> Seen:
         return _of("YOLO labels of four corners", "oriented", "boxes")
     elif count >= 7 and all(numbers):
         return _of("YOLO polygons", "boxes")
-    return Seen(f"text lines of {count} fields")
+    return Seen(f"text lines of {count_text(count, 'field')}")
 
 
 def _is_number(word: str) -> bool:

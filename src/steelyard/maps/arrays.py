@@ -20,6 +20,7 @@ Array = NDArray[Any]
 _WHOLE = "Is the file whole?"
 _ENDING = ".npy"
 _MOST_HEADER = 10_000  # bytes, as in NumPy
+_MOST_AXES = 32  # of an array, in any version of NumPy
 # The header that NumPy writes for an array of numbers.
 _PLAIN = re.compile(
     rb"\{'descr': '([<>=|]?[a-zA-Z][0-9]*)', 'fortran_order': (True|False), 'shape': \(((?:[0-9]+, ?)*[0-9]*)\), *\}\s*"
@@ -39,8 +40,9 @@ _KINDS = ("|u1", "<u2", "<f4", "<f8")  # of packed arrays
 
 def pack_array(array: Array, where: str) -> bytes:
     """An array of numbers as bytes: its type, its axes and its values; other whole numbers become floating point."""
-    if array.dtype.kind not in "iuf" or not array.size:
+    if array.dtype.kind not in "iuf" or not array.size or not array.ndim:
         what = "holds no value" if not array.size else f"holds {array.dtype}, not numbers"
+        what = what if array.ndim else "is one value, not an array"
         raise InvalidFile(what, where=where, remedy="Give an array of numbers.")
     kind = array.dtype.newbyteorder("<").str
     if kind not in _KINDS:
@@ -79,7 +81,8 @@ def numpy_file(path: str, inside: str) -> Array:
     try:
         return np.asarray(array[int(inside)])
     except (ValueError, IndexError):
-        raise UnknownName(f"holds no array '{inside}'", where=path, remedy=f"It holds {len(array):,}.") from None
+        held = f"{len(array):,}" if array.ndim else "one number"
+        raise UnknownName(f"holds no array '{inside}'", where=path, remedy=f"It holds {held}.") from None
 
 
 def _member(path: str, inside: str) -> Array:
@@ -120,7 +123,7 @@ def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype
         raise InvalidFile(f"cannot be read: {reason}", where=where, remedy=_WHOLE) from None
     if dtype.hasobject:
         raise InvalidFile("cannot be read: it holds pickled objects", where=where, remedy="Save an array of numbers.")
-    return shape, fortran, dtype
+    return tuple(map(int, shape)), fortran, dtype
 
 
 def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -149,6 +152,11 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
 def _check(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, where: str) -> None:
     if not dtype.itemsize:
         raise InvalidFile(f"holds {dtype}, which has no size", where=where, remedy="Save an array of numbers.")
+    if dtype.subdtype is not None:
+        raise InvalidFile(f"holds {dtype}, arrays in place of numbers", where=where, remedy="Save an array of numbers.")
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size:
         declared = "×".join(map(str, shape))
         raise InvalidFile(f"ends before its {declared} values of {dtype} do", where=where, remedy=_WHOLE)
+    if len(shape) > _MOST_AXES or math.prod(max(axis, 1) for axis in shape) * dtype.itemsize >= 1 << 63:
+        what = f"declares {len(shape)} axes of up to {max(shape):,} values, more than an array has"
+        raise InvalidFile(what, where=where, remedy=_WHOLE)

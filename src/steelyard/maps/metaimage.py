@@ -48,9 +48,10 @@ def meta_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     count = check_size(shape, source) * dtype.itemsize
     named = fields["ElementDataFile"]
     content, name = (data[start:], source) if named.upper() == "LOCAL" else beside(named)
-    at = int(_numbers(fields, "HeaderSize", source, "0")[0])
-    if at < -1:
-        raise InvalidFile(f"HeaderSize is {at}", where=source, remedy="It is -1, or from 0 up.")
+    skipped = fields.get("HeaderSize", "0")
+    if not re.fullmatch(r"-1|[0-9]{1,12}", skipped):
+        raise InvalidFile(f"HeaderSize is '{skipped}'", where=source, remedy="It is -1, or from 0 up.")
+    at = int(skipped)
     if _flag(fields, "CompressedData", source):
         content, at = inflate_exactly(content[max(at, 0) :], count, name), 0
     elif at == -1:

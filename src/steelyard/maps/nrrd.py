@@ -182,7 +182,8 @@ def _place_grid(grid: Array, fields: dict[str, str], directions: Directions, spa
     columns = columns * factor[:, np.newaxis]
     if not np.isfinite(columns).all():
         raise InvalidFile("'space directions' holds a number that is not finite", where=source, remedy=DAMAGED)
-    lengths = np.sqrt((columns**2).sum(axis=0)).tolist()
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt((columns**2).sum(axis=0)).tolist()
     signs = _SPACES.get(fields.get("space", "").lower())
     if signs is None or columns.shape != (3, 3):
         return place_volume(grid, lengths, None, remarks, "", source)

@@ -48,7 +48,7 @@ def pillow_size(path: str) -> tuple[int, int] | None:
             return int(opened.height), int(opened.width)
     except ImportError:
         return None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+    except Exception:  # of a damaged file, decoders raise what Python does
         return None
 
 
@@ -89,8 +89,8 @@ def pillow_pixels(data: bytes, path: str) -> tuple[Array, bool]:
         raise
     except Image.DecompressionBombError:
         raise TooLarge("has too many pixels", where=path, remedy="Cut it into tiles.") from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        reason = str(error).splitlines()[0][:150] if str(error) else type(error).__name__
+    except Exception as error:  # of a damaged file, decoders raise what Python does
+        reason = str(error).partition(" <")[0].splitlines()[0][:150] if str(error) else type(error).__name__
         remedy = "The file is damaged: write it again."
         raise InvalidFile(f"cannot be read: {reason}", where=path, remedy=remedy) from None
     if mode.startswith("I;16"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import Conflict, InvalidNumber, ShapeMismatch, UnknownName
+from steelyard.core.errors import Conflict, InvalidFile, InvalidNumber, ShapeMismatch, UnknownName
 from steelyard.core.frozen import Frozen
 
 Array = NDArray[Any]
@@ -90,6 +90,8 @@ class ScoreRules(Frozen):
                 where=where,
                 remedy="Give each pixel one number, red + 256 green + 65536 blue.",
             )
+        if not grid.size:
+            raise InvalidFile("has no pixel", where=where, remedy="Give scores: classes × height × width.")
         last = grid.shape[2]
         if self.channels is None and last < min(grid.shape[:2]) and grid.shape[0] > 4 * last:
             raise ShapeMismatch(

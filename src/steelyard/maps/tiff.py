@@ -140,7 +140,7 @@ def _dtype(page: _Page) -> np.dtype[Any]:
             where=page.source,
             remedy="Write whole numbers of 8, 16 or 32 bits.",
         )
-    if samples > 1 and (samples > 4 or samples == 2 or bits != 8 or page.one(_PLANAR, 1) != 1):
+    if samples != 1 and (samples not in (3, 4) or bits != 8 or page.one(_PLANAR, 1) != 1):
         raise ShapeMismatch(
             f"has {samples} channels of {bits} bits",
             where=page.source,
@@ -231,7 +231,10 @@ def _unpack_part(page: _Page, part: bytes, count: int) -> bytes:
         elif compression == _PACK_BITS:
             result = _pack_bits(part, count)
         elif compression in _LOSSY:
-            raise InvalidFile("JPEG changes labels", where=page.source, remedy="Write it with deflate, LZW or none.")
+            lossy = _NAMES.get(compression, "JPEG")
+            raise InvalidFile(
+                f"{lossy} changes labels", where=page.source, remedy="Write it with deflate, LZW or none."
+            )
         else:
             name = _NAMES.get(compression, str(compression))
             raise InvalidFile(f"is packed with {name}", where=page.source, remedy="Write it with deflate, LZW or none.")

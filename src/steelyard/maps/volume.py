@@ -117,6 +117,8 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
     channels = len(grid)
     if channels == 1:
         return grid[0], ""
+    if not grid.size:
+        raise InvalidFile("has no pixel", where=source, remedy="Give one label for each voxel.")
     if grid.dtype.kind not in "biuf":
         raise InvalidNumber(f"holds {grid.dtype}, not numbers", where=source, remedy="Give one label for each voxel.")
     if channels > 255:
@@ -134,7 +136,7 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
         binary &= bool(((channel == 0) | (channel == 1)).all())
         probable &= bool(((channel >= 0) & (channel <= 1)).all())
         first[(channel == 1) & (first == 0)] = number + 1
-        total += channel
+        np.add(total, channel, out=total, casting="unsafe")  # whole numbers of 64 bits have no common type
     if binary:
         twice = int((total > 1).sum())
         if twice:

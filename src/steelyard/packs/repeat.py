@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
 from steelyard.core.request import Request
 from steelyard.gating.gate import gate
+from steelyard.gating.models import model_names
 from steelyard.io.beside import in_file
 from steelyard.io.text import sheet_path
 from steelyard.results.codec import EDITED, decode, encode
@@ -25,6 +27,7 @@ from steelyard.results.gate import Gate
 from steelyard.results.origin import Model, Sources
 from steelyard.results.report import Report
 from steelyard.results.result import Result, details_of
+from steelyard.results.vlm import VlmScore
 
 Paths = Mapping[str, str]  # where each source lies now
 TOLERANCE = 1e-9  # of a number's size: the last digits of sums differ between machines
@@ -168,8 +171,37 @@ def _moved(request: Request, paths: Paths) -> Request:
 def _repeat_gate(held: Gate, paths: Paths) -> Gate:
     rules = list(dict.fromkeys(verdict.rule for verdict in held.verdicts))
     subject = api.load(paths[held.result])
+    if isinstance(subject, Lineup) and len(subject) == 1 and _named_model(held.result, subject) is None:
+        subject = subject[0]
     baseline = None if held.baseline is None or isinstance(subject, Comparison) else paths[held.baseline]
-    return gate(paths[held.result], rules, baseline=baseline)
+    model = None
+    if isinstance(subject, Lineup | VlmScore):
+        model = _named_model(held.result, subject)
+        if held.baseline is not None and baseline == paths[held.result]:
+            baseline = _named_model(held.baseline, subject)
+    # It was made, so other truth was allowed where truths differ.
+    return gate(paths[held.result], rules, baseline=baseline, model=model, other_truth=baseline is not None)
+
+
+def _named_model(name: str, held: Lineup | VlmScore) -> str | None:
+    """The model that a gate names with its file, as in "small of results.json", or what else it is held against."""
+    controls = [] if isinstance(held, Lineup) else ["constant", *(name for row in held.rows for name in row.controls)]
+    known = [*model_names(held), *controls]
+    return max((model for model in known if name.startswith(f"{model} of ")), key=len, default=None)
+
+
+def packed_name(source: str, names: Collection[str]) -> str:
+    """The stored result that a gate calls so: of those with this file name the one whose folders are most alike."""
+    steps = source.replace(os.sep, "/").split("/")[::-1]
+
+    def alike(name: str) -> int:
+        same = [
+            step == own or step.endswith(f" of {own}") for step, own in zip(steps, name.split("/")[::-1], strict=False)
+        ]
+        return [*same, False].index(False)
+
+    best = max(names, key=alike, default="")
+    return best if best and alike(best) else ""
 
 
 class Change(Frozen):
@@ -193,12 +225,13 @@ def changes_between(
     the version of Steelyard is not compared, nor fields that the packed result does not have: `keys` are those of its
     JSON, and later versions may write more.
     """
-    back = sorted(((path, source) for source, path in paths.items()), key=lambda pair: -len(pair[0]))
+    if isinstance(packed, Gate) and isinstance(repeated, Gate):
+        paths = dict(_gated_files(packed, repeated, paths))
+    back = {path: source for source, path in paths.items()}
+    every = re.compile("|".join(map(re.escape, sorted(back, key=len, reverse=True))) or "(?!)")
 
     def clean(text: str) -> str:
-        for path, source in back:
-            text = text.replace(path, source)
-        return text
+        return every.sub(lambda match: back[match[0]], text)
 
     shown = _Walk(name, clean, tolerance, keys)
     repeated = decode(encode(repeated), name)  # as it would be stored
@@ -206,6 +239,13 @@ def changes_between(
     details = details_of(packed)
     if details is not None:
         yield from shown.values(details, details_of(repeated), "details")
+
+
+def _gated_files(packed: Gate, repeated: Gate, paths: Paths) -> Iterator[tuple[str, str]]:
+    """The files that a gate names, without the model before them, and where they lie now."""
+    for name, again in ((packed.result, repeated.result), (packed.baseline, repeated.baseline)):
+        if name is not None and again is not None and name in paths:
+            yield name.removeprefix(again.removesuffix(paths[name])), paths[name]
 
 
 def keys_of(values: Any) -> frozenset[str]:

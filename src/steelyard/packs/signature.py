@@ -58,8 +58,14 @@ def _check_gpg(pack: str, signature: str, signers: str | None) -> str:
             command += [*_long("homedir", home), *_long("trust-model", "always"), *_long("no-autostart")]
             _run_on(None, [*command, *_long("import", signers)], pack, signature, "the file of signers holds no key")
         said = _run_on(None, [*command, *_long("verify", signature, pack)], pack, signature)
-    good = [line.split(" ", 3)[3] for line in said.splitlines() if line.startswith("[GNUPG:] GOODSIG ")]
-    return f"Signed by {good[0]}." if good else "The signature is that of the pack."
+    statuses = [line.split(" ", 3)[1:] for line in said.splitlines() if line.startswith("[GNUPG:] ")]
+    names = {status: rest[-1] for status, *rest in statuses if rest}
+    if "GOODSIG" in names:
+        return f"Signed by {names['GOODSIG']}."
+    if "EXPKEYSIG" in names:
+        return f"Signed by {names['EXPKEYSIG']}, whose key has expired since."
+    # gpg ends with 0 for a revoked key, too.
+    raise _invalid(pack, signature, "its key was revoked" if "REVKEYSIG" in names else "gpg does not call it good")
 
 
 def _long(name: str, *values: str) -> list[str]:
@@ -98,5 +104,9 @@ def _run_on(
         if file is not None:
             file.close()
     if done.returncode:
-        raise InvalidFile(f"the signature of '{pack}' is not valid: {wrong}", where=signature, remedy="Do not use it.")
+        raise _invalid(pack, signature, wrong)
     return done.stdout.decode("utf-8", "replace")
+
+
+def _invalid(pack: str, signature: str, why: str) -> InvalidFile:
+    return InvalidFile(f"the signature of '{pack}' is not valid: {why}", where=signature, remedy="Do not use it.")

@@ -36,7 +36,7 @@ from steelyard.packs.manifest import (
     parse_manifest,
     read_chunks,
 )
-from steelyard.packs.repeat import TOLERANCE, Change, at_sheet, changes_between, inputs_of, keys_of, repeat
+from steelyard.packs.repeat import TOLERANCE, Change, at_sheet, changes_between, inputs_of, keys_of, packed_name, repeat
 from steelyard.packs.signature import check_signature
 from steelyard.results.codec import EDITED, digest_of
 from steelyard.results.gate import Gate
@@ -300,7 +300,8 @@ def _repeat_all(
     if data is not None:
         for name, entry in entries.items():
             changed_data |= _changed_files(entry, places[name])
-    gated = {os.path.basename(name): place for name, place in results.items()}
+    gates = {one.member for one in manifest.results if one.kind == Gate.kind}
+    gated = {name: place for name, place in results.items() if name not in gates}
     checked, changes = [], list[Change]()
     with csv_dialect(manifest.delimiter, manifest.decimal):
         for packed in manifest.results:
@@ -373,9 +374,7 @@ def _check_result(
     if packed.not_repeatable:
         return Checked(packed.member, packed.kind, 0, len(changes), packed.not_repeatable), changes
     if isinstance(result, Gate):
-        paths |= {
-            name: gated[os.path.basename(name)] for name in inputs_of(result)[0] if os.path.basename(name) in gated
-        }
+        paths |= {name: gated[own] for name in inputs_of(result)[0] if (own := packed_name(name, gated))}
     elif set(inputs_of(result)[0]) - set(paths):
         raise InvalidFile(f"the manifest lacks data of '{packed.member}'", where=source, remedy="Make the pack again.")
     try:

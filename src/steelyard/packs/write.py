@@ -42,7 +42,7 @@ from steelyard.packs.manifest import (
     files_below,
     read_chunks,
 )
-from steelyard.packs.repeat import TOLERANCE, at_sheet, changes_between, inputs_of, keys_of, repeat
+from steelyard.packs.repeat import TOLERANCE, at_sheet, changes_between, inputs_of, keys_of, packed_name, repeat
 from steelyard.results.codec import EDITED, digest_of
 from steelyard.results.gate import Gate
 from steelyard.results.read import parse_result
@@ -204,12 +204,12 @@ def _find_data(
     real: dict[str, str] = {}  # names by real path
     absent: dict[str, str] = {}  # names by source
     packed = []
-    gated = {os.path.basename(one.name) for one in stored if not isinstance(one.result, Gate)}
+    gated = [one.name for one in stored if not isinstance(one.result, Gate)]
     for one in stored:
         sources, reason = inputs_of(one.result)
         inputs = []
         if isinstance(one.result, Gate):
-            lacking = [source for source in sources if os.path.basename(source) not in gated]
+            lacking = [source for source in sources if not packed_name(source, gated)]
             reason = reason or (f"its result '{lacking[0]}' is not in the pack" if lacking else "")
             sources = ()
         for source in sources:
@@ -243,8 +243,8 @@ def _check_result(
         return packed
     paths = {entry.source: at_sheet(places[entry.data], entry.source) for entry in packed.inputs}
     if isinstance(one.result, Gate):
-        files = {os.path.basename(other.name): other.file for other in stored}
-        paths = {source: files[os.path.basename(source)] for source in inputs_of(one.result)[0]}
+        files = {other.name: other.file for other in stored if not isinstance(other.result, Gate)}
+        paths = {source: files[packed_name(source, files)] for source in inputs_of(one.result)[0]}
     with record_opened() as opened:
         again = repeat(one.result, paths)
     changes = [change for change in changes_between(one.result, again, one.name, paths, TOLERANCE, one.keys) if change]

@@ -259,11 +259,9 @@ def vlm_verdict(score: VlmScore) -> str:
     scored = [(row, one) for row, one in scored if one.defined]
     if not scored:
         return f"{spec} has no value for any prompt."
-    sign = 1 if scored[0][1].better == "lower" else -1
-    row, best = min(scored, key=lambda pair: sign * pair[1].value)
-    sentences = [
-        f"{score.name(row)}: {_score_text(best)}{'' if len(scored) < 2 else ', the best value of all prompts'}."
-    ]
+    row, best = min(scored, key=lambda pair: _badness(pair[1]))
+    is_best = len(scored) > 1 and best.better != "none"
+    sentences = [f"{score.name(row)}: {_score_text(best)}{', the best value of all prompts' if is_best else ''}."]
     if row.constant is not None:
         d = _first(row.constant)
         shown = {"better": "It is better than", "worse": "It is worse than"}
@@ -276,6 +274,12 @@ def vlm_verdict(score: VlmScore) -> str:
         decided = sum(_first(pair.comparison).verdict in SHOWN for pair in pairs)
         sentences.append(f"{share_text(decided, len(pairs), 'pair', 'differ', of='of prompts or models')}.")
     return _join(sentences)
+
+
+def _badness(score: Score) -> float:
+    """How far a value lies from the best one, up to a constant; the same for all where none is better."""
+    value = score.value
+    return {"higher": -value, "lower": value, "zero": abs(value), "one": abs(value - 1)}.get(score.better, 0.0)
 
 
 def _p(p: float) -> str:

@@ -91,7 +91,8 @@ class Drift(Frozen, Result):
     """The new test set against the old one: `drift["accuracy"].difference` is new minus old.
 
     With `by`, `differences` are at the old mix of groups: each group's change, weighed by its share of the old set.
-    `plain` is the change of the values themselves, and `mix` the part of it that the differences do not explain.
+    `plain` is the change of the values themselves, and `mix` the part of it that the differences do not explain. Of a
+    metric that is best at 0 or 1, all three are changes of the distance from it.
     """
 
     kind: ClassVar[str] = "drift"

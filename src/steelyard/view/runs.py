@@ -37,6 +37,7 @@ from steelyard.core.state import State, Totals
 from steelyard.engine.measure import per_unit_state
 from steelyard.engine.run import Measured
 from steelyard.gating.pairing import compare_many, compare_results
+from steelyard.io.beside import in_file
 from steelyard.io.digest import digest
 from steelyard.io.json import parse_json
 from steelyard.io.text import ending
@@ -313,6 +314,14 @@ def distinct_titles(runs: Sequence[StoredRun]) -> list[str]:
     return [forms(run)[2] if run.title != run.name else run.name for run in runs]
 
 
+def _same_resampling(a: Report, b: Report) -> bool:
+    """Whether a comparison from the data has the errors of both results: of the same units, and of a plain score."""
+    p, q = a.request, b.request
+    by_truth = a.sources.proxy is None and b.sources.proxy is None
+    beside = [name for name in (p.cluster, p.strata) if name and in_file(name)]  # a file that the folder may not hold
+    return by_truth and not beside and (p.cluster, p.strata, p.sequence) == (q.cluster, q.strata, q.sequence)
+
+
 class RereadRun(Frozen):
     """What a run was made from, read again: the whole report, and the pairs of its units."""
 
@@ -545,7 +554,7 @@ class Runs:
             and truth.digest == second.sources.truth.digest
             and (p.missing, p.extra) == (q.missing, q.extra)
         )
-        alike = alike and (p.columns, p.options) == (q.columns, q.options)
+        alike = alike and (p.columns, p.options) == (q.columns, q.options) and _same_resampling(first, second)
         if first_data is None or other is None or not alike or not shared or truth.source == mine.source:
             comparison = compare_many([first, second], titles).comparisons[0]
             return replace(comparison, notes=(*edit_notes(((a.name, first), (b.name, second))), *comparison.notes))
@@ -555,7 +564,8 @@ class Runs:
         options = self._options(first, base_a, (side, left, right))
         compared = api.compare(
             first.task, side, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
-            missing=p.missing, extra=p.extra, columns=p.columns, options=options,
+            missing=p.missing, extra=p.extra, columns=p.columns, options=options, cluster=p.cluster, strata=p.strata,
+            sequence=p.sequence,
         )  # fmt: skip
         a_side, b_side = replace(compared.a, request=p, name=titles[0]), replace(compared.b, request=q, name=titles[1])
         edited = edit_notes(((a.name, first), (b.name, second)))

@@ -7,6 +7,7 @@ k there, and the score is k / 1024.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import struct
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.paths import TESTS
-from support.refusal import refuses
+from support.refusal import check_names, refuses
 
 import steelyard as sy
 from steelyard.tasks.anomalies import pixels, statistics
@@ -861,3 +862,119 @@ def test_figures_do_not_depend_on_the_precision_of_maps() -> None:
         assert single[metric].value == double[metric].value
         assert np.array_equal(single[metric].draws, double[metric].draws, equal_nan=True)
         assert np.array_equal(single.units().values[metric], double.units().values[metric], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pixel_value": "red"},
+        {"pixel_value": math.inf},
+        {"saturation_threshold": "half"},
+        {"saturation_threshold": 0},
+        {"saturation_threshold": math.inf},
+        {"saturation_threshold": math.nan},
+        {"defect_name": None},
+        None,
+    ],
+    ids=str,
+)
+def test_configurations_of_loco_that_are_refused(tmp_path: Path, changed: dict[str, Any] | None) -> None:
+    """An entry with a field of another kind or without its name, or a number in place of the list."""
+    write_loco(tmp_path)
+    path = tmp_path / "pushpins" / "defects_config.json"
+    entries = [
+        {key: value for key, value in (entry | (changed or {})).items() if value is not None}
+        for entry in json.loads(path.read_text(encoding="utf-8"))
+    ]
+    path.write_text(json.dumps(entries if changed else 3), encoding="utf-8")
+    with refuses("E-invalid-file", "defects_config.json"):
+        values(tmp_path / "pushpins", tmp_path / "maps" / "pushpins", "spro")
+
+
+def test_scores_beside_maps_name_an_image_once(tmp_path: Path) -> None:
+    """The table's scores count, not the maxima of the maps; two scores of one image are refused, the same twice not."""
+    case, table = CASES["drawn"], tmp_path / "scores.csv"
+    truth, predictions = sides(case["maps"], case["masks"])
+    defective = [bool(np.any(mask)) for mask in case["masks"]]
+    rows = [f"{name}.png,{number}" for name, number in zip(truth["image"], defective, strict=True)]
+    table.write_text("\n".join(["image,score", *rows, rows[0]]).replace("True", "1").replace("False", "0"))
+    assert values(truth, predictions, "image_auroc", options={"scores": str(table)}) == [1.0]
+    table.write_text(table.read_text() + f"\n{truth['image'][0]}.png,0.5")
+    with refuses("E-duplicate-key", "scores.csv", f"'{truth['image'][0]}.png'"):
+        values(truth, predictions, "image_auroc", options={"scores": str(table)})
+    table.write_text("image,score\n" + rows[0].replace("True", "1").replace("False", "0"))
+    with refuses("E-missing-data", "scores.csv", f"'{truth['image'][1]}'"):
+        values(truth, predictions, "image_auroc", options={"scores": str(table)})
+
+
+def test_files_that_a_table_names_and_that_are_not_there(tmp_path: Path) -> None:
+    """The row is named: of the masks, and of the maps."""
+    case = CASES["drawn"]
+    truth, predictions = sides(case["maps"], case["masks"])
+    names = "\n".join(f"{name},{name}.npy" for name in truth["image"])
+    for side, column in (("truth", "mask"), ("maps", "map")):
+        (tmp_path / f"{side}.csv").write_text(f"image,{column}\n{names}\n")
+    with refuses("E-missing-file", "truth.csv, line 2", "i0.npy"):
+        values(tmp_path / "truth.csv", predictions, "pixel_auroc")
+    with refuses("E-missing-file", "maps.csv, line 2", "i0.npy"):
+        values(truth, tmp_path / "maps.csv", "pixel_auroc")
+
+
+def test_arrays_that_are_no_maps(tmp_path: Path) -> None:
+    """A number or a vector, as a file or in memory, on either side."""
+    truth, predictions = sides(CASES["drawn"]["maps"], CASES["drawn"]["masks"])
+    for number, bad in enumerate((np.array(3.0), np.arange(3.0))):
+        np.save(tmp_path / f"{number}.npy", bad)
+        for given in ((truth, tmp_path / f"{number}.npy"), (truth, bad), (bad, predictions)):
+            with refuses("E-shape-mismatch"):
+                values(*given, "pixel_auroc")
+    for given in ((truth | {"mask": 5}, predictions), (truth, predictions | {"map": None})):
+        with refuses("E-invalid-value"):
+            values(*given, "pixel_auroc")
+
+
+def test_scores_of_images_that_are_turned_around_are_noticed() -> None:
+    """Of 25 pairs of a defective and a good image, 2 are in order and 1 is equal: an AUROC of 0.1."""
+    truth = {"image": [f"i{number}" for number in range(10)], "label": [1] * 5 + [0] * 5}
+    scores = [0.1, 0.2, 0.3, 0.4, 0.55, 0.5, 0.53, 0.55, 0.6, 0.7]
+    finding = sy.check("anomalies", truth, {"image": truth["image"], "score": scores})["scores-reversed"]
+    assert (finding.severity, finding.count, finding.total) == ("warning", 5, 10)
+    check_names(finding.what, "0.10")
+    right = sy.check("anomalies", truth, {"image": truth["image"], "score": scores[::-1]})
+    assert "scores-reversed" not in [each.code for each in right.findings]
+
+
+def test_pages_of_objects_of_which_one_has_no_defect_or_no_normal_pixel() -> None:
+    """The first object has good images alone, or masks that cover theirs: curves are of the other, and it is named."""
+    mask = np.zeros((4, 4), dtype=np.uint8)
+    mask[1:3, 1:3] = 1
+    grid = np.arange(16.0).reshape(4, 4) / 16
+    for first in (0 * mask, 0 * mask + 1):
+        truth = {
+            "image": ["a0", "a1", "b0", "b1"],
+            "object": ["a", "a", "b", "b"],
+            "mask": [first, first, mask, 0 * mask],
+        }
+        predictions = {"image": truth["image"], "map": [grid, grid, mask + grid, grid]}
+        report = sy.evaluate("anomalies", truth, predictions, ["pixel_auroc"], draws=100)
+        assert report["pixel_auroc"].value == 1.0  # each defective pixel of b scores above all others
+        assert set(report.figure("pro_curve").columns["series"]) == {"b"}
+        assert report.figure("score_counts").caption.startswith("Object b.")
+        assert len(report.figure("worst_images").columns["image"]) == 4
+        comparison = sy.compare("anomalies", truth, predictions, predictions, ["pixel_auroc"], draws=100)
+        assert comparison.details.figures == ("pro_curve", "pro_curve_log")
+        assert set(report.figures) == {"worst_images", "pro_curve", "pro_curve_log", "score_counts", "region_sizes"}
+
+
+def test_nothing_is_drawn_or_explained_where_no_object_has_both() -> None:
+    """One object has good images alone, masks cover those of the other: there is no curve, and tools print nan too."""
+    whole, grid = np.ones((4, 4), dtype=np.uint8), np.arange(16.0).reshape(4, 4) / 16
+    truth = {"image": ["a0", "b0"], "object": ["a", "b"], "mask": [0 * whole, whole]}
+    predictions = {"image": truth["image"], "map": [grid, grid]}
+    report = sy.evaluate(
+        "anomalies", truth, predictions, ["pixel_auroc"], confidence=None, explain=("torchmetrics", "anomalib")
+    )
+    assert report.figures == ()
+    printed = {each.tool: each.theirs for each in report.explanations}
+    assert all(math.isnan(value) for value in printed["torchmetrics"].values())
+    assert [math.isnan(printed["anomalib"][name]) for name in ("AUROC", "AUPR")] == [True, True]

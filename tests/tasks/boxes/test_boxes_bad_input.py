@@ -226,6 +226,16 @@ BAD_BATCHES: dict[str, tuple[Any, Any, str]] = {
     "two labels": ([{"image": 1, "boxes": [[1, 2, 3, 4]], "labels": [1, 2]}], [], ("E-shape-mismatch", "1", "2")),
     "NaN box": ([{"image": 1, "boxes": [[1, float("nan"), 3, 4]], "labels": [1]}], [], ("E-invalid-number", "'y'")),
     "negative size": ([{"image": 1, "boxes": [[1, 2, -3, 4]], "labels": [1]}], [], ("E-out-of-range", "'w'")),
+    "images that are no list": (
+        {"images": 3, "image": [1], "label": [1], "x": [0], "y": [0], "w": [1], "h": [1]},
+        [],
+        ("E-shape-mismatch", "'images'"),
+    ),
+    "images of several lengths": (
+        {"images": [[1], [1, 2]], "image": [1], "label": [1], "x": [0], "y": [0], "w": [1], "h": [1]},
+        [],
+        ("E-shape-mismatch", "'images'"),
+    ),
     "no predictions": (
         {"image": [1], "label": [1], "x": [0], "y": [0], "w": [1], "h": [1]},
         None,

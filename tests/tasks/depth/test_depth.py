@@ -232,6 +232,15 @@ def test_boundaries_at_single_ratios_are_depth_pros(case: dict[str, Any]) -> Non
         assert (0.0 if math.isnan(score) else score) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("case", GOLDENS["boundary"][:3], ids=lambda case: case["name"])
+def test_boundaries_are_depth_pros_whatever_the_scale(case: dict[str, Any]) -> None:
+    """Ratios of depths do not change with a scale: a prediction of other units has the edges of Depth Pro's."""
+    truth, prediction = grid(case["gt"]), grid(case["pred"])
+    spec = "si_boundary_f1(flat=zero)"
+    values = scores(truth, prediction, [spec], {"min": 0, "scale_by": 0.25})
+    assert values[spec] == pytest.approx(case["depth_pro SI_boundary_F1"], abs=1e-12)
+
+
 def test_a_perfect_map_has_a_boundary_f1_of_1_with_holes_and_without_edges_in_two_directions() -> None:
     cases = {case["name"]: case for case in GOLDENS["boundary"]}
     for name in ("perfect", "truth has holes (0)"):

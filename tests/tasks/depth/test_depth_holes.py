@@ -185,3 +185,25 @@ def test_labels_name_the_preset_and_the_alignment_and_notes_what_differs() -> No
     assert score.label == "AbsRel, kitti_eigen, median scaling"
     assert any("max=50" in note and "crop=none" in note for note in score.notes)
     assert evaluate(TRUTH, MODEL, ["abs_rel"])["abs_rel"].label == "AbsRel"
+
+
+def test_a_predicted_depth_of_0_is_left_out_of_a_fit_in_disparity() -> None:
+    """By hand: the other three are half the truth, so that they are right, and a depth of 0 is the least there is."""
+    truth, model = [np.array([[2.0, 4.0, 5.0, 10.0]])], [np.array([[1.0, 2.0, 0.0, 5.0]])]
+    options = {"align": "affine", "align_in": "disparity"}
+    assert value(truth, model, "mae", options) == pytest.approx((5 - 0.001) / 4)
+
+
+def test_images_of_a_sequence_have_one_weight() -> None:
+    truth = {"image": IMAGES, "map": TRUTH, "sample_weight": [1.0, 1.0, 2.0, 3.0]}
+    with refuses("E-conflict", "sequence"):
+        evaluate(truth, MODEL, ["mae"], {"align": "scale", "align_per": "sequence"})
+
+
+def test_the_weight_of_a_sequence_is_that_of_its_images() -> None:
+    """A weight of 2 counts a sequence as often as two sequences of the same images."""
+    weighted = {"image": IMAGES, "map": TRUTH, "sample_weight": [1, 1, 2, 2]}
+    names = [*IMAGES, "c/0", "c/1"]
+    sides = [{"image": names, "map": [*maps, *maps[2:]]} for maps in (TRUTH, MODEL)]
+    options = {"align": "scale", "align_per": "sequence"}
+    assert value(weighted, MODEL, "mae", options) == pytest.approx(value(*sides, "mae", options))

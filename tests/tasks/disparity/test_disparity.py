@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -330,3 +331,52 @@ def test_an_infinite_difference_has_no_p() -> None:
     assert math.isnan(difference.p)
     assert difference.interval is None
     assert "a value is infinite" in " ".join(difference.notes)
+
+
+def test_quantiles_of_parts_by_hand() -> None:
+    """Errors 1, 2, 3, 9 and 0 at true disparities of 5, 5, 5, 20 and 50: place floor(n / 2) of each part's."""
+    truth, predicted = np.array([[5.0, 5, 5, 20, 50]]), np.array([[6.0, 7, 8, 29, 50]])
+    marked = {"region:near": [np.array([[1, 0, 0, 1, 0]], np.uint8)]}
+    specs = ["a@50", "a@50(of=s0-10)", "a@50(of=near)", "a@90(of=s10+)", "a@50(of=s100+)"]
+    report = sy.evaluate(
+        "disparity",
+        {"image": ["i"], "map": [truth], **marked},
+        {"image": ["i"], "map": [predicted]},
+        specs,
+        confidence=None,
+    )
+    assert [report[spec].value for spec in specs] == pytest.approx([2, 2, 9, 9, math.nan], nan_ok=True)
+
+
+def test_regions_from_a_folder(tmp_path: Path) -> None:
+    """By hand: the region of each image has its name, in folders of any depth; a name that two files fit is refused."""
+    images, errors = ["a/1", "b/2"], [np.array([[1.0, 3.0]]), np.array([[5.0, 7.0]])]
+    truth = {"image": images, "map": [np.full((1, 2), 9.0)] * 2}
+    said = {"image": images, "map": [9.0 + error for error in errors]}
+    masks = tmp_path / "masks"
+    (masks / "deep").mkdir(parents=True)
+    np.save(masks / "1.npy", np.array([[1, 0]], np.uint8))
+    spec, options = "epe(of=near)", {"region": {"near": str(masks)}}
+
+    def errors_of(rows: Any) -> float:
+        return sy.evaluate("disparity", rows, said, [spec], confidence=None, options=options)[spec].value
+
+    with refuses("E-missing-file", "'b/2'", "near"):
+        errors_of(truth)
+    np.save(masks / "deep" / "2.npy", np.array([[0, 1]], np.uint8))
+    assert errors_of(truth) == pytest.approx((1 + 7) / 2)
+    with refuses("E-conflict", "'region:near'"):
+        errors_of(truth | {"region:near": [np.ones((1, 2), np.uint8)] * 2})
+    np.save(masks / "2.npy", np.array([[0, 1]], np.uint8))
+    with refuses("E-duplicate-key", "'b/2'"):
+        errors_of(truth)
+
+
+def test_a_mask_is_of_one_image(tmp_path: Path) -> None:
+    """The mask of frame 1 of scene a is not taken for that of scene b, which has none."""
+    images, maps = ["a/1", "b/1"], [np.full((1, 2), 9.0)] * 2
+    (tmp_path / "a").mkdir()
+    np.save(tmp_path / "a" / "1.npy", np.array([[1, 0]], np.uint8))
+    sides = [{"image": images, "map": maps}] * 2
+    with refuses("E-duplicate-key", "'a/1'", "'b/1'"):
+        sy.evaluate("disparity", *sides, ["epe"], confidence=None, options={"mask": str(tmp_path)})

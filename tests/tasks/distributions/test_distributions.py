@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import linalg
 from support.paths import TESTS
 from support.refusal import refuses
 
@@ -496,3 +497,105 @@ def test_sizes_that_say_nothing_are_refused_by_metric() -> None:
     equal = sy.evaluate("distributions", x, y, ["recall"], confidence=None, options={"equal": "yes"})
     assert equal["recall"].units == 100
     assert 0 < equal["recall"].value <= 1
+
+
+def test_frechet_distance_of_many_dimensions() -> None:
+    """Against SciPy's root of a matrix, with more dimensions than singular values are taken of, and moments alone."""
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(500, 200)), 1.5 * rng.normal(size=(450, 200)) @ np.diag(np.linspace(0.5, 2, 200)) + 0.1
+    first, second = np.cov(x, rowvar=False), np.cov(y, rowvar=False)
+    between = float(((x.mean(axis=0) - y.mean(axis=0)) ** 2).sum())
+    expected = between + float(np.trace(first + second - 2 * linalg.sqrtm(first @ second).real))
+    moments = moments_of_rows(x), moments_of_rows(y)
+    with_factors = tuple(each.with_factor() for each in moments)
+    for one in (moments[0], with_factors[0]):
+        for other in (moments[1], with_factors[1]):
+            assert frechet(one, other) == pytest.approx(expected, rel=1e-9)
+
+
+def test_discrepancy_of_more_rows_than_are_held_at_once() -> None:
+    """The formula of KID and of its biased form, with all pairs at once."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(1100, 3)), rng.normal(size=(2700, 3)) + 0.2
+    inside, others = (polynomial(one, one) for one in (x, y))
+    n, m, cross = len(x), len(y), 2 * float(polynomial(x, y).mean())
+    diagonals = float(np.trace(inside)), float(np.trace(others))
+    unbiased = (inside.sum() - diagonals[0]) / (n * (n - 1)) + (others.sum() - diagonals[1]) / (m * (m - 1)) - cross
+    biased = float(inside.mean() + others.mean()) - cross
+    ones = np.ones(n), np.ones(m)
+    sums = kernel_sums(x, y, *ones, polynomial)
+    assert discrepancy(sums, *ones, biased=False)[0] == pytest.approx(float(unbiased), rel=1e-9)
+    assert discrepancy(sums, *ones, biased=True)[0] == pytest.approx(biased, rel=1e-9)
+
+
+@pytest.mark.parametrize("q", [0.5, 1.0, 2.0, math.inf])
+def test_influences_on_vendi(q: float) -> None:
+    """The slope of the score where one vector takes weight from all: by the eigenvalues of the similarity itself."""
+    x, y = pair("equal_n_64x8")
+    rows = y[:20] / np.linalg.norm(y[:20].astype(float), axis=1, keepdims=True)
+
+    def score(weights: Any) -> float:
+        values = np.linalg.eigvalsh((rows @ rows.T) * np.sqrt(np.outer(weights, weights)))
+        values = values[values > 1e-12]
+        if q == 1:
+            return float(np.exp(-(values * np.log(values)).sum()))
+        return float(1 / values.max() if math.isinf(q) else (values**q).sum() ** (1 / (1 - q)))
+
+    spec, step, equal = f"vendi(q={q:g})", 1e-5, np.full(20, 1 / 20)
+    units = sy.evaluate("distributions", x, y[:20], [spec], confidence=None).units()
+    moved = dict(zip(map(str, units.units.tolist()), units.values[next(iter(units.values))].tolist(), strict=True))
+    for row in range(20):
+        toward = np.eye(20)[row] - equal
+        slope = (score(equal + step * toward) - score(equal - step * toward)) / (2 * step)
+        assert moved[f"generated:{row:09d}"] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("features", "code"),
+    [
+        ([[1.0, 2.0], [3.0]], "E-shape-mismatch"),
+        ([[1.0, 2.0], None], "E-shape-mismatch"),
+        ([[1.0, 2.0], {"a": 1}], "E-shape-mismatch"),
+        ([["a", "b"]], "E-shape-mismatch"),
+        ([[[1.0, 2.0]]], "E-shape-mismatch"),
+        ([[1.0, math.nan]], "E-invalid-number"),
+        ([[1.0, 1e16]], "E-out-of-range"),
+    ],
+    ids=str,
+)
+def test_vectors_that_are_none(features: Any, code: str) -> None:
+    """They are refused on either side, and not taken for a set without vectors."""
+    good = [[1.0, 2.0], [3.0, 4.0], [5.0, 5.0]]
+    for given in (features, {"features": features}):
+        with refuses(code):
+            scores(good, given, "fid(least=0)")
+        with refuses(code):
+            scores(given, good, "fid(least=0)")
+
+
+def test_texts_of_numbers_that_are_too_long(tmp_path: Path) -> None:
+    """A whole number beyond double precision, and a column whose number has thousands of digits."""
+    path = tmp_path / "a.csv"
+    path.write_text(f'features\n"[1, 2]"\n"[1, 1{"0" * 400}]"\n')
+    with refuses("E-out-of-range", "line 3", "'features'"):
+        scores(np.eye(2), str(path), "fid(least=0)")
+    path.write_text(f"f0,f1,f{'9' * 5000}\n1,2,3\n4,5,7\n8,8,9\n")
+    assert scores(str(path), np.array([[1.0, 2], [4, 5], [8, 8]]), "fid(least=0)") == [0.0]
+
+
+def test_statistics_that_are_none() -> None:
+    good = {"mu": [0.0, 0.0], "sigma": [[1.0, 0.0], [0.0, 1.0]]}
+    vectors = np.array([[1.0, 2], [4, 5], [8, 8]])
+    for changed, code in (
+        ({"sigma": [[1.0, 0.0], [0.0]]}, "E-shape-mismatch"),
+        ({"sigma": [1.0, 1.0]}, "E-shape-mismatch"),
+        ({"sigma": np.eye(3)}, "E-shape-mismatch"),
+        ({"mu": "0 0"}, "E-shape-mismatch"),
+        ({"mu": [0.0, math.nan]}, "E-invalid-number"),
+        ({"mu": [0.0, 1e16]}, "E-out-of-range"),
+        ({"sigma": [[1.0, 0.5], [0.0, 1.0]]}, "E-invalid-value"),
+        ({"sigma": [[1.0, 0.0], [0.0, -1.0]]}, "E-invalid-value"),
+        ({"features": vectors}, "E-conflict"),
+    ):
+        with refuses(code, "truth"):
+            scores({**good, **changed}, vectors, "fid(least=0)")

@@ -13,10 +13,14 @@ import numpy as np
 import pytest
 from support.paths import TESTS
 from support.refusal import check_names, refuses
+from support.shown import check_listing
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core import catalogue
+from steelyard.core.scene import BoxShape, LineShape
 from steelyard.language import edits
+from steelyard.tasks.documents import views
 from steelyard.tasks.documents.data import document_of
 from steelyard.tasks.documents.markup import cut_page
 from steelyard.tasks.documents.matching import FORMULA, TEXT, TITLE
@@ -69,6 +73,65 @@ def test_texts_as_omnidocbench(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize(("formula", "expected"), GOLDENS["texts"]["formula"])
 def test_formulas_as_omnidocbench(formula: str, expected: str) -> None:
+    assert normalise_formula(formula) == expected
+
+
+IN_TEXTS = [
+    ("speed $\\hbar\\omega$, real part $\\Re z$", "speedħωrealpartz"),
+    ("$\\varkappa \\beth$", "ϰℶ"),
+    ("\\(\\hat{a}\\) and \\(\\tilde n\\)", "âandñ"),
+    ("M$\\ddot{u}$ller, Andr\\(\\acute{e}\\)", "MüllerAndré"),
+    ("$\\dot{x}_1 = \\ddot{x}$", "ẋ_1ẍ"),
+    ("$\\Gamma\\hat x$", "Γx"),
+    ("$\\hat{\\i}$", "î"),
+    ("$\\bar{x} + \\vec{v}$", "xv"),
+    ("$\\sqrt[3]{x}$", "x"),
+    ("$a\\hspace{1cm}b$", "ab"),
+    ("$\\texttt{id}_1$", "_1"),
+    ("$\\textcolor{red}{x}$", "x"),
+    ("$\\mathbb{R}^n$", "ℝn"),
+    ("$\\mathbf x$", "𝐱"),
+    ("$\\mathit{h}$", "ℎ"),
+    ("$\\mathcal{F}_{1}$", "ℱ_1"),
+    ("$\\mathfrak{C}$", "ℭ"),
+    ("$\\frac{a}{b}$", "ab"),
+    ("$x_{i}^{2}$", "x_i2"),
+    ("$\\alpha²$", "α²"),
+    ("$\\alpha角$", ""),  # one name of a command
+    ("$\\sin\\theta$", "sinθ"),
+    ("costs \\$5 and \\$6", "costs5and6"),
+    ("$a & b_1$", "ab_1"),
+    ("$x^{2$", "x2"),
+    ("$\\left( x \\right)^2$", "x2"),
+    ("$\\left( x^2$", "leftx2"),
+    ("$the whole story ends here_$", "thewholestoryendshere_"),
+    ("Ⓐ ⓑ ⑳", "Ab20"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), IN_TEXTS)
+def test_formulas_in_texts_as_omnidocbench(text: str, expected: str) -> None:
+    """What OmniDocBench 1.6.0 with pylatexenc 2.10 leaves of texts with inline formulas."""
+    assert normalise(text, "omnidocbench") == expected
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("\\(x\\) and \\[y = 1\\]", "x"),
+        ("\\tag*{a} x_{1}", "x_1"),
+        ("x\\tag{1\\\\ y", "x{1\\\\y"),
+        ("\\phantom{00}1", "1"),
+        ("\\phantom{0 1", "{01"),
+        ("{{a}}+{b+c}", "a+b+c"),
+        ("\\hspace{1cm}x\\mid y", "x|y"),
+        ("$$\\[x\\]$$", "x"),
+        ("\\operatorname{rank} A^{T}", "ranka^t"),
+        ("\\left\\{ a \\right\\}.", "a"),
+    ],
+)
+def test_marks_of_formulas_as_omnidocbench(formula: str, expected: str) -> None:
+    """What OmniDocBench 1.6.0 leaves of formulas with tags, fonts and braces."""
     assert normalise_formula(formula) == expected
 
 
@@ -299,6 +362,70 @@ def test_matches_as_omnidocbench(name: str) -> None:
     if name == "pipe_table":
         ours, golden = ([(blocks, "", *counts) for blocks, _, *counts in side] for side in (ours, golden))
     assert sorted(ours, key=str) == sorted(golden, key=str)
+
+
+FAR = [
+    (  # an inline formula is an item of its own, which the repair of far texts may not leave
+        [("text_block", "$\\alpha$"), ("header", "read mean bread menu")],
+        "$\\aljha$",
+        [([1], 0, 5, 5)],
+    ),
+    (  # a text that only a formula is left for is compared with it as a text
+        [("text_block", "lunch")],
+        "soup $x_i \\le y_i$ menu menu warm",
+        [([1], 5, 7, 8)],
+    ),
+    (  # runs that overlap compete
+        [
+            ("title", "bread river"),
+            ("equation_isolated", "$$E = mc^2$$"),
+            ("header", "rice $N$"),
+            ("title", "river boat"),
+            ("text_block", "happens care care lunch"),
+        ],
+        "bread\n\nriver\n\n$$f(x)=\\sin x$$\n\nrice $N$\n\nriver boat happens scale \\(a_b\\) end nothing happens third boat "
+        "soup $10^{-3}$ grams $10^{-3}$ plate end $x_1^2$ guests twice third $x_1^2$ number boat scale third paper",
+        [([1], 0, 0, 10), ([4], 33, 113, 122), ([5], 14, 18, 20)],
+    ),
+    (  # items of which nothing is left stand before the text that the repair finds
+        [
+            ("text_block", "third $x_i \\le y_i$"),
+            ("text_block", "sheet twice"),
+            ("equation_isolated", "$$\\int_0^1 x dx = 3$$"),
+            ("text_block", "bread nothing"),
+        ],
+        "$\\int_0^1 x dx = 3$\n\n***\n\n—\n\nthird $x_i \\le y_i$ sheet twice\n\nbread nothing\n\n***",
+        [([1], 35, 7, 11), ([2], 19, 11, 21), ([4], 22, 0, 12)],
+    ),
+    (  # two formulas that a text is compared with are written as an array, whose letters count
+        [("text_block", "mean = 12 and x = y"), ("text_block", "rice soup")],
+        "rice soup\n\n$$mean = 12$$\n\n$$and x = y$$",
+        [([1], 11, 19, 30), ([2], 0, 0, 8)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("truth", "reply", "expected"), FAR, ids=["lone", "other", "runs", "vanished", "array"])
+def test_far_texts_and_inline_formulas_as_omnidocbench(
+    truth: list[tuple[str, str]], reply: str, expected: list[tuple[list[int], int, int, int]]
+) -> None:
+    """Order, place on the page, edits and length of each match of a text that OmniDocBench 1.6.0 makes."""
+    report = sy.evaluate(
+        "documents",
+        blocks(*truth),
+        markdown(reply),
+        "text_edit(norm=omnidocbench)",
+        confidence=None,
+        options={"preset": "omnidocbench"},
+    )
+    matches = report.details.pairs.matches("omnidocbench")
+    columns = (matches.block.lists(), matches.position, matches.edits, matches.longer)
+    ours = [
+        ([int(place) + 1 for place in group], int(position), int(edited), int(longer))
+        for group, position, edited, longer in zip(*columns, strict=True)
+        if {truth[place][0] for place in group} & {"title", "text_block"}
+    ]
+    assert sorted(ours) == expected
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -715,3 +842,45 @@ def test_report_shows_what_normalisation_hides() -> None:
     assert (list(invented["name"]), invented["value"].tolist()) == (["none", "above 20 %"], [0, 0.1])
     sizes = report.figure("sizes").columns
     assert (list(sizes["name"]), sizes["value"].tolist()) == (["up to 10"], [0.5])
+
+
+def test_blocks_as_rows_and_as_a_page() -> None:
+    """A title is right, the second text is lost, the first is read behind it, and a header counts nothing."""
+    truth = blocks(("header", "Annual report"), ("title", "Results"), A, B, C)
+    report = sy.evaluate("documents", truth, markdown("# Results", C, A), ["text_edit"], confidence=None)
+    columns = {
+        "page": ["p"] * 5,
+        "kind": ["left_out", "title", "text", "text", "text"],
+        "outcome": ["left out", "right", "right", "lost", "right"],
+        "text": ["Annual report", "Results", A, B, C],
+        "reply": ["", "Results", A, "", C],
+        "characters": [13, 7, len(A), len(B), len(C)],
+        "distance": [1, 0, 0, 1, 0],
+    }
+    check_listing(report.listing(), ("blocks", "Blocks"), columns, "outcome", "distance")
+    shown = views.scene(report.details.pairs, 0, catalogue.parse("text_edit", "documents"))
+    assert (shown.title, shown.bounds) == ("Page p: reading order, truth on the left", (-10, 20, 280, 160))
+    assert shown.summary == f"3 lost: {B[:60]}"
+    left = [BoxShape("truth", 0, 30 * number, 90, 22, str(number), number != 3) for number in (1, 2, 3, 4)]
+    right = {
+        number: BoxShape("prediction", 180, 30 * at, 90, 22, str(number), True)
+        for number, at in ((1, 1), (2, 3), (4, 2))
+    }
+    lines = {
+        number: LineShape("pair", 90, 30 * number + 11, 180, 30 * at + 11) for number, at in ((1, 1), (2, 3), (4, 2))
+    }
+    drawn = [shape for n in (1, 2, 3, 4) for shape in (left[n - 1], right.get(n), lines.get(n)) if shape is not None]
+    assert list(shown.shapes) == drawn
+
+
+def test_blocks_where_they_are_on_the_page() -> None:
+    """Of three blocks with boxes one is lost, and one has no width: it is not drawn."""
+    places = {"x": [10, 10, 10], "y": [0, 40, 80], "w": [300, 300, ""], "h": [30, 30, 30]}
+    truth = blocks(A, ("table", TABLE), C) | places | {"width": [600] * 3, "height": [800] * 3}
+    pairs = sy.evaluate("documents", truth, markdown(A, C), ["text_edit"], confidence=None).details.pairs
+    shown = views.scene(pairs, 0, catalogue.parse("text_edit", "documents"))
+    assert (shown.title, shown.bounds, shown.summary) == ("Page p", (0, 0, 600, 800), "2 lost: table a | 1")
+    assert list(shown.shapes) == [
+        BoxShape("truth", 10, 0, 300, 30, "1", True),
+        BoxShape("truth", 10, 40, 300, 30, "2", False),
+    ]

@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 from support.grounding_sides import BOXED, GOLDENS, NOWHERE, Side, extents, scores, side
 from support.refusal import check_names, refuses
+from support.shown import agree, check_listing, check_table
 
 import steelyard as sy
+from steelyard.core import catalogue
+from steelyard.core.scene import BoxShape, PolygonShape
 from steelyard.language.coordinates import read_reply, to_corners, to_pixels
+from steelyard.tasks.grounding import views
 from steelyard.tasks.grounding.overlap import RULES, Rule, overlaps
 
 
@@ -327,6 +331,87 @@ def test_what_is_wrong_with_boxes() -> None:
     assert report.table("by_words").values.tolist() == [[5, 0.2, pytest.approx(4 / 15)]]
     assert report.table("by_area").values.tolist() == [[5, 0.2, pytest.approx(4 / 15)]]
     assert sorted(report.figure("offsets").columns["x"].tolist()) == pytest.approx([-15, -10, 0, 0.5])
+
+
+def test_boxes_and_points_of_one_file_are_shown() -> None:
+    """By hand: a box half a width off, a point inside its object, one outside, and nothing."""
+    sized = (*BOXED, "width", "height")
+    rows = [("a", name, 50 * i, 0, 20, 10, 200, 80) for i, name in enumerate(("box", "inside", "outside", "silent"))]
+    replies = ["[10, 0, 30, 10]", "[60, 5]", "[60, 15]", "none"]
+    said = {"image": ["a"] * 4, "expression": [row[1] for row in rows], "reply": replies}
+    report = sy.evaluate("grounding", side(rows, *sized), said, ["acc"], confidence=None)
+    columns = {
+        "image": ["a"] * 4,
+        "expression": ["box", "inside", "outside", "silent"],
+        "answer": ["read"] * 4,
+        "objects": [1] * 4,
+        "found": [1, 1, 1, 0],
+        "IoU": [1 / 3, 0, 0, 0],
+    }
+    check_listing(report.listing(), ("expressions", "Expressions"), columns, "answer", "IoU")
+    overlap = report.figure("overlaps").columns["count"].tolist()
+    assert (overlap[0], overlap[6], sum(overlap)) == (3, 1, 4)
+    offsets = report.figure("offsets")
+    agree(offsets.columns, {"x": [0.5], "y": [0]})
+    check_table(
+        offsets.table,
+        ("offsets", "Offsets of the centres", "axis"),
+        ("to the right, in true widths", "upwards, in true heights"),
+        ("median", "middle half, from", "to"),
+        [[0.5, 0.5, 0.5], [0, 0, 0]],
+    )
+    agree(report.figure("corners").columns, {"x": [0, 0, 20, 10], "y": [10, 0, 30, 10]})
+    shown = views.scene(report.details.pairs, 0, catalogue.parse("acc", "grounding"))
+    assert (shown.title, shown.summary) == ("Image a", "1 box; 2 inside; 3 outside; 4 silent")
+    assert (shown.bounds, shown.images) == ((0, 0, 200, 80), ("a",))
+    assert shown.shapes == (
+        BoxShape("truth", 0, 0, 20, 10, "1", False),
+        BoxShape("prediction", 10, 0, 20, 10, "1", False),
+        BoxShape("truth", 50, 0, 20, 10, "2", True),
+        BoxShape("prediction", 56, 1, 8, 8, "2", True),
+        BoxShape("truth", 100, 0, 20, 10, "3", False),
+        BoxShape("prediction", 56, 11, 8, 8, "3", False),
+        BoxShape("truth", 150, 0, 20, 10, "4", False),
+    )
+
+
+def test_points_alone_have_no_figures_of_boxes() -> None:
+    truth = side([("a", "p", 0, 0, 20, 10)], *BOXED)
+    said = {"image": ["a"], "expression": ["p"], "reply": ["[60, 5]"]}
+    assert list(sy.evaluate("grounding", truth, said, ["pointing"], confidence=None).figures) == []
+
+
+def test_outlines_of_what_masks_share_miss_and_add() -> None:
+    """By hand, in an image of 8 by 4: columns 0 to 3 are true and 2 to 5 marked; the second object has no reply."""
+
+    def mask(first: int, last: int) -> dict[str, Any]:
+        return {"size": [4, 8], "counts": [4 * first, 4 * (last - first), 4 * (8 - last)]}
+
+    names = {"image": ["a", "a"], "expression": ["cup", "dish"]}
+    truth = names | {"mask": [mask(0, 4), mask(6, 8)], "width": [8, 8], "height": [4, 4]}
+    said = {"image": ["a"], "expression": ["cup"], "mask": [mask(2, 6)]}
+    report = sy.evaluate("grounding", truth, said, ["oiou"], confidence=None)
+    assert report["oiou"].value == 8 / (24 + 8)
+    assert report.listing().columns["IoU"].tolist() == pytest.approx([1 / 3, 0])
+    shown = views.scene(report.details.pairs, 0, catalogue.parse("oiou", "grounding"))
+    spans = [
+        (
+            shape.role,
+            min(shape.points[::2]),
+            max(shape.points[::2]),
+            max(shape.points[1::2]),
+            shape.label,
+            shape.matched,
+        )
+        for shape in shown.shapes
+        if isinstance(shape, PolygonShape)
+    ]
+    assert spans == [
+        ("prediction", 2, 4, 4, "1", True),
+        ("truth", 0, 2, 4, "1", False),
+        ("prediction", 4, 6, 4, "1", False),
+        ("truth", 6, 8, 4, "2", False),
+    ]
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

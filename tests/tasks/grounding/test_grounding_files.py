@@ -395,3 +395,51 @@ def test_logs_of_harnesses(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl").write_text('{"doc_id": 0, "resps": [["[1, 2, 3, 4]"]], "refcoco_IoU": 0.5}\n')
     with refuses("E-unsupported"):
         scores(tmp_path / "other.jsonl", tmp_path / "other.jsonl", "acc")
+
+
+def test_a_sentence_ends_at_a_line_feed_alone(tmp_path: Path) -> None:
+    """As MDETR reads it: what separates lines elsewhere (U+0085, U+2028) is a letter, and the next line is sentence 1."""
+    lines = "[/EN#1/people a man]\x85 and\u2028 so\n[/EN#1/people a person] walks"
+    folder = flickr_folder(tmp_path / "flickr", "", {"1": [10, 10, 60, 110]})
+    (folder / "Sentences" / "7.txt").write_text(lines + "\n", encoding="utf-8")
+    results = tmp_path / "found.json"
+    entries = [{"image_id": "7", "sentence_id": number, "boxes": [[[10, 10, 60, 110]]]} for number in (0, 1)]
+    results.write_text(json.dumps(entries))
+    report = sy.evaluate("grounding", folder, results, ["recall@1"], confidence=None)
+    assert report["recall@1"].value == 1
+    assert report.listing().columns["expression"].names == ["a man", "a person"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<annotation><object>", "<!DOCTYPE a><annotation/>", "<annotation><size><width>wide</width></size></annotation>"],
+)
+def test_annotations_that_are_not_xml(text: str, tmp_path: Path) -> None:
+    folder = flickr_folder(tmp_path / "flickr", "[/EN#1/people a man]", {"1": [10, 10, 60, 110]})
+    (folder / "Annotations" / "7.xml").write_text(text)
+    with refuses("E-invalid-file", "7.xml"):
+        scores(folder, {"image": ["7"], "expression": ["0/0"], "x": [0], "y": [0], "w": [9], "h": [9]}, "recall@1")
+
+
+def test_boxes_in_columns_of_vlmevalkit(tmp_path: Path) -> None:
+    """By hand: corners in columns of their own; one reply is exact, the other half the box, and one is empty."""
+    names = "index\timage_path\tquestion\tbbox_x1\tbbox_y1\tbbox_x2\tbbox_y2\tprediction\n"
+    rows = ["0\ta.jpg\tcup\t10\t20\t30\t60\t[10, 20, 30, 60]", "1\ta.jpg\tdish\t0\t0\t10\t10\t[0, 0, 10, 5]"]
+    path = tmp_path / "model.tsv"
+    path.write_text(names + "\n".join([*rows, "2\tb.jpg\tfork\t0\t0\t10\t10\t"]) + "\n")
+    report = sy.evaluate("grounding", path, None, ["acc", "mean_iou", "answered"], confidence=None)
+    values = [report[name].value for name in ("acc", "mean_iou", "answered")]
+    assert values == pytest.approx([2 / 3, 0.5, 2 / 3])
+    assert report["acc"].units == 2
+
+
+def test_images_of_masks_in_which_nothing_was_found(tmp_path: Path) -> None:
+    """By hand: of two phrases of an image of 8 by 4 one has the mask that was found, and nothing was found of the other."""
+    size, whole = {"width": 8, "height": 4}, {"size": [4, 8], "counts": [0, 32]}
+    images = [{"id": i, "file_name": "a.jpg", **size, "text_input": "cup", "is_instance_exhaustive": 1} for i in (1, 2)]
+    truth, results = tmp_path / "gold.json", tmp_path / "found.json"
+    truth.write_text(json.dumps({"images": images, "annotations": [{"image_id": 1, "segmentation": whole}]}))
+    results.write_text(json.dumps([{"image_id": 1, "segmentation": whole, "score": 0.9}]))
+    assert scores(truth, results, "cgf1", "il_mcc") == [1, 1]
+    table = sy.evaluate("grounding", truth, results, ["pmf1"], confidence=None).table("concepts")
+    assert table.values.tolist() == [[1, 0, 0, 1, 1, 1]] * 10

@@ -20,6 +20,7 @@ from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.tasks.images import measures
+from steelyard.tasks.images.pixels import open_picture
 from steelyard.tasks.images.views import steps
 
 # What a column of the goldens is called here: the metric, and the options that it needs.
@@ -642,6 +643,16 @@ def test_video(tmp_path: Path) -> None:
         path.with_suffix(".yuv").write_bytes(path.read_bytes().partition(b"\n")[2].replace(b"FRAME\n", b""))
     raw = [path.with_suffix(".yuv") for path in frames]
     assert score(*raw, "mae", size="6x4", format="yuv420p") == [2.0]
+    for size, kind, code in (
+        ("", "", "E-invalid-setting"),
+        ("6x4", "yuv411p", "E-invalid-setting"),
+        ("6x4", f"yuv420p{'9' * 5000}", "E-invalid-setting"),
+        ("0x4", "yuv420p", "E-out-of-range"),
+        ("6x4", "yuv420p17", "E-out-of-range"),
+        ("6x5", "yuv420p", "E-invalid-file"),
+    ):
+        with refuses(code, "a.yuv"):
+            score(*raw, "mae", size=size, format=kind)
 
 
 def test_default_metrics_of_large_images() -> None:
@@ -721,3 +732,111 @@ def test_rate_against_psnr() -> None:
     points = report.figure("rate").columns
     assert np.asarray(points["x"]) == pytest.approx([1.0, 2.0, 4.0])
     assert np.asarray(points["y"]) == pytest.approx([20 * math.log10(255 / e) for e in (4, 2, 1)])
+
+
+def opaque_where(path: Path) -> Any:
+    """The picture as Pillow turns it into red, green, blue and opacity."""
+    with Image.open(path) as opened:
+        return np.asarray(opened.convert("RGBA"))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+@pytest.mark.parametrize("opacity", [b"", b"\x00\x80"])
+def test_palettes_are_the_colours_that_pillow_shows(tmp_path: Path, bits: int, opacity: bytes) -> None:
+    """Of every depth; the first two colours are clear and half so, where the file says it."""
+    grid = np.arange(15, dtype=np.uint8).reshape(3, 5) % min(1 << bits, 15)
+    picture = Image.fromarray(grid).convert("P")
+    picture.putpalette([(37 * i + 11 * c) % 256 for i in range(1 << bits) for c in range(3)])
+    picture.putdata(grid.ravel().tolist())
+    picture.save(tmp_path / "a.png", bits=bits, **({"transparency": opacity} if opacity else {}))
+    opened = open_picture(str(tmp_path / "a.png"), "")
+    shown = opaque_where(tmp_path / "a.png")
+    assert (opened.peak, opened.alpha) == (255.0, bool(opacity))
+    assert opened.pixels.tolist() == (shown if opacity else shown[:, :, :3]).tolist()
+
+
+@pytest.mark.parametrize("kind", ["L", "RGB"])
+def test_a_clear_colour_is_one_level_or_one_colour(tmp_path: Path, kind: str) -> None:
+    pixels = np.arange(36, dtype=np.uint8).reshape(3, 4, 3)
+    clear: Any = 6 if kind == "L" else (3, 4, 5)
+    Image.fromarray(pixels[:, :, 0] if kind == "L" else pixels).save(tmp_path / "a.png", transparency=clear)
+    opened, shown = open_picture(str(tmp_path / "a.png"), ""), opaque_where(tmp_path / "a.png")
+    assert opened.alpha
+    assert opened.pixels.tolist() == (shown[:, :, [0, 3]] if kind == "L" else shown).tolist()
+    assert (opened.pixels[:, :, -1] == 0).sum() == 1
+
+
+def test_frames_of_a_video_are_named_by_number(tmp_path: Path) -> None:
+    y4m(tmp_path / "t.y4m", [10, 20])
+    y4m(tmp_path / "p.y4m", [11, 27])
+
+    def table(side_name: str, frame: str) -> dict[str, Any]:
+        return {"image": ["a"], "pixels": [f"{tmp_path / side_name}.y4m::{frame}"]}
+
+    assert score(table("t", "1"), table("p", "1"), "mae") == [7.0]
+    assert score(table("t", "0"), table("p", "1"), "mae") == [17.0]
+    with refuses("E-out-of-range", "2", "t.y4m"):
+        score(table("t", "2"), table("p", "1"), "mae")
+    for frame in ("last", "-1", "1.0"):
+        with refuses("E-unknown-name", f"'{frame}'", "t.y4m"):
+            score(table("t", frame), table("p", "1"), "mae")
+
+
+def y4m_of(head: bytes, frame: bytes = b"FRAME\n" + bytes(36)) -> bytes:
+    return b"YUV4MPEG2 " + head + b"\n" + frame
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "E-invalid-file"),
+        (b"YUV4MPEG2 W6 H4", "E-invalid-file"),
+        (y4m_of(b"W6 H4 C411"), "E-unsupported"),
+        (y4m_of(b"W6 Hx"), "E-unsupported"),
+        (y4m_of(b"W0 H4"), "E-unsupported"),
+        (y4m_of(b"W6 H4 C420p3"), "E-unsupported"),
+        (y4m_of(b"W6 H4 C420p" + b"9" * 4000), "E-unsupported"),
+        (y4m_of(b"W6 H4", b"FRAME\n" + bytes(35)), "E-invalid-file"),
+        (y4m_of(b"W6 H4", b"FRAMEX" + bytes(36)), "E-invalid-file"),
+    ],
+    ids=str,
+)
+def test_videos_that_are_refused(tmp_path: Path, data: bytes, code: str) -> None:
+    (tmp_path / "a.y4m").write_bytes(data)
+    with refuses(code, "a.y4m"):
+        score(tmp_path / "a.y4m", tmp_path / "a.y4m", "mae")
+
+
+def test_damaged_files_of_other_formats(tmp_path: Path) -> None:
+    """No picture at all, one that ends early, and a TIFF whose second page has no width."""
+    tiff16(tmp_path / "a.tiff", np.zeros((2, 2, 3), np.uint16))
+    whole = (tmp_path / "a.tiff").read_bytes()
+    page = whole[-(2 + 9 * 12 + 4) : -4].replace(
+        struct.pack("<HHII", 258, 3, 3, 32), struct.pack("<HHII", 258, 3, 1, 8)
+    )
+    second = struct.pack("<H", 8) + page[2 + 12 :] + bytes(4)
+    Image.fromarray(flat(9, 40, 40, 3)).save(tmp_path / "a.jpg")
+    for name, data in (
+        ("b.jpg", b"no picture"),
+        ("c.jpg", (tmp_path / "a.jpg").read_bytes()[:-200]),
+        ("d.tiff", whole[:-4] + struct.pack("<I", len(whole)) + second),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with refuses("E-invalid-file", name):
+            score(tmp_path / name, tmp_path / name, "mae")
+
+
+def test_numbers_of_other_programs_that_are_none() -> None:
+    truth = side(flat(1), flat(2))
+    assert score(truth, side(flat(1), flat(2), lpips=["0.5", ""]), "column(lpips)") == [0.5]
+    for cell in ("high", 10**400, math.inf):
+        with refuses("E-invalid-number", "'lpips'"):
+            score(truth, side(flat(1), flat(2), lpips=[0.5, cell]), "column(lpips)")
+
+
+def test_one_value_is_no_column_of_pictures() -> None:
+    for pixels in (5, None):
+        with refuses("E-invalid-value", "'pixels'"):
+            score({"image": ["a"], "pixels": pixels}, side(flat(1)), "mae")
+    with refuses("E-invalid-file", "row 0", "'pixels'"):
+        score({"image": ["a"], "pixels": [5]}, side(flat(1)), "mae")

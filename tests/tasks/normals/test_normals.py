@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import math
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.paths import ROOT
 from support.refusal import refuses
+from support.shown import check_listing
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core import catalogue
+from steelyard.tasks.normals import views
 from steelyard.tasks.normals.data import BINS, EDGES
 from steelyard.tasks.normals.sums import exact_median
 
@@ -215,6 +221,35 @@ def test_the_worst_images_are_shown() -> None:
     order = np.argsort(means)[::-1]
     assert list(figure.columns["image"]) == [f"i{k}" for k in order]
     assert np.asarray(figure.columns["cost"]) == pytest.approx(np.array(means)[order], abs=3e-4)
+
+
+def test_an_image_as_a_row_and_as_a_picture() -> None:
+    """By hand: one of six pixels has no truth; of the others one is turned by 90°, one has length 0, three are right."""
+    truth, prediction = (np.tile(np.array([0, 0, 1.0]), (2, 3, 1)) for _ in range(2))
+    truth[0, 0], prediction[1, 2], prediction[0, 1] = 0, (1, 0, 0), 0
+    report = evaluate([truth, 0 * truth], [prediction, prediction], ["angle"])
+    columns = {
+        "image": ["i0", "i1"],
+        "pixels": [5, 0],
+        "mean angle": [36, math.nan],
+        "RMSE of angles": [math.sqrt(2 * 90**2 / 5), math.nan],
+    }
+    check_listing(report.listing(), ("images", "Images"), columns, "", "mean angle")
+    metric = catalogue.parse("angle", "normals")
+    first, second = (views.scene(report.details.pairs, unit, metric) for unit in (0, 1))
+    assert (first.title, first.summary) == ("Image i0: mean angle 36.00°", "5 of 6 pixels count")
+    assert (second.title, second.summary) == ("Image i1: mean angle undefined", "0 of 6 pixels count")
+    assert first.bounds == (0, 0, 3, 2)
+    assert [(part.title, part.w, part.h) for part in first.rasters] == [
+        ("Truth", 3, 2),
+        ("Prediction", 3, 2),
+        ("Angle", 3, 2),
+    ]
+    colours = dict(first.legend)
+    shown = Image.open(io.BytesIO(base64.b64decode(first.rasters[2].png))).convert("RGB")
+    names = ["not counted", "90° and more", "below 5°", "below 5°", "below 5°", "90° and more"]
+    pixels = np.asarray(shown).reshape(-1, 3).tolist()
+    assert ["".join(f"{level:02x}" for level in pixel) for pixel in pixels] == [colours[name] for name in names]
 
 
 def test_other_tools_print_what_they_printed() -> None:

@@ -239,6 +239,24 @@ def test_embeddings_against_brute_force(distance: str, alone: bool, tmp_path: Pa
     assert score(tmp_path / "labels.npz", tmp_path / "vectors.npz", *specs, options=options) == pytest.approx(expected)
 
 
+def test_distances_as_lists() -> None:
+    """The first query finds its two at ranks 1 and 3, the second its one at rank 2."""
+    truth = {"query_label": [0, 1], "gallery_label": [0, 1, 0]}
+    distances = [[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]]
+    expected = [(5 / 6 + 1 / 2) / 2]
+    assert score(truth, {"distance": distances}, "map") == pytest.approx(expected)
+    assert score(truth, {"distance": np.array(distances)}, "map") == pytest.approx(expected)
+
+
+def test_the_curve_of_queries_that_have_nothing_to_find() -> None:
+    """Three people in one image each: no query has a match, and the page shows a curve without points."""
+    report = sy.evaluate("rankings", {"query_label": [0, 1, 2]}, {"query": np.eye(3)}, ["map", "hit@1"], draws=100)
+    assert [math.isnan(score.value) for score in report.scores.values()] == [True, True]
+    columns = report.figure("cmc").columns
+    assert list(columns["x"]) == [1, 2]
+    assert np.isnan([columns["y"], columns["low"], columns["high"]]).all()
+
+
 def test_embeddings_with_ids_leave_themselves_out() -> None:
     vectors = np.eye(3) + 0.1
     truth = {
@@ -452,6 +470,8 @@ FLAT = {"query": ["a", "a"], "doc": ["x", "y"], "score": [1.0, 2.0]}
 ONE = {"a": {"x": 1}}
 BAD_DATA: dict[str, tuple[Any, Any, list[str]]] = {
     "nan in a nested run": (ONE, {"a": {"x": float("nan")}}, ["predictions, query 'a', document 'x'", "'nan'"]),
+    "number in place of documents": (ONE, {"a": {"x": 1.0}, "b": 3}, ["predictions: query 'b' holds int"]),
+    "number in place of judgements": ({"a": {"x": 1}, "b": 3}, ONE, ["truth: query 'b' holds int"]),
     "text in a nested run": (ONE, {"a": {"x": "0.5"}}, ["query 'a', document 'x'", "'0.5' is not allowed"]),
     "true in a nested run": (ONE, {"a": {"x": True}}, ["query 'a', document 'x'", "'True'"]),
     "empty id in a nested run": (ONE, {"a": {" ": 1.0}}, ["id is empty"]),
@@ -469,6 +489,9 @@ BAD_DATA: dict[str, tuple[Any, Any, list[str]]] = {
     "vectors of two lengths": ({"query_label": [1]}, {"query": np.ones((1, 2)), "gallery": np.ones((1, 3))}, ["2 in 'query' and 3 in 'gallery'"]),
     "vector with nan": ({"query_label": [1, 1]}, {"query": np.array([[1.0, 2], [np.nan, 0]])}, ["array 'query', row 1", "not finite"]),
     "vector of zeros": ({"query_label": [1, 1]}, {"query": np.array([[1.0, 2], [0, 0]])}, ["row 1", "no direction"]),
+    "vectors of several lengths": ({"query_label": [1], "gallery_label": [1, 1]}, {"query": np.ones((1, 2)), "gallery": [[1.0, 2], [3]]}, ["array 'gallery'"]),
+    "distances of several lengths": ({"query_label": [1, 1]}, {"query_label": [1, 1], "distance": [[1.0, 2], [3]]}, ["array 'distance'"]),
+    "distance that is not finite": ({"query_label": [1], "gallery_label": [1]}, {"distance": np.array([[np.inf]])}, ["array 'distance', row 0"]),
     "labels too few": ({"query_label": [1]}, {"query": np.ones((2, 2))}, ["differ in the number of query vectors"]),
     "no labels of the gallery": ({"query_label": [1]}, {"query": np.ones((1, 2)), "gallery": np.ones((2, 2))}, ["'gallery_label' is missing"]),
     "unknown array": ({"query_label": [1]}, {"query": np.ones((1, 2)), "galery": np.ones((2, 2))}, ["'galery'", "Did you mean 'gallery'?"]),

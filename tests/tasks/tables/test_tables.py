@@ -293,6 +293,16 @@ def test_pubtabnet_lines_and_replies_by_name(tmp_path: Path) -> None:
     assert values == pytest.approx([2 / 4])  # of four places two have a box
 
 
+def test_a_line_of_pubtabnet_ends_at_a_line_feed_alone(tmp_path: Path) -> None:
+    """Separators of lines and paragraphs (U+2028, U+2029, U+0085) may stand in a text of JSON."""
+    text = "<table><tr><td>a\u2028b\u2029c\x85d</td></tr></table>"
+    entry = {"filename": "x.png", "html": {"structure": {"tokens": ["<tr>", "<td>", "</td>", "</tr>"]}, "cells": []}}
+    entry["html"]["cells"] = [{"tokens": list("a\u2028b\u2029c\x85d")}]  # type: ignore[index]
+    (tmp_path / "truth.jsonl").write_text(json.dumps(entry, ensure_ascii=False) + "\r\n", encoding="utf-8")
+    (tmp_path / "reply.json").write_text(json.dumps({"x": text}))
+    assert scores(str(tmp_path / "truth.jsonl"), str(tmp_path / "reply.json"), "teds") == [1.0]
+
+
 def test_a_folder_of_html(tmp_path: Path) -> None:
     for name in ("truth", "reply"):
         (tmp_path / name).mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,27 @@ def test_goldens_of_grits(name: str) -> None:
         names = (f"grits_{kind}", f"grits_precision_{kind}", f"grits_recall_{kind}", f"grits_{kind}_upper_bound")
         values = (score.f, score.precision, score.recall, score.bound)
         assert values == pytest.approx([expected[key] for key in names], rel=0, abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-", "—"),
+        (" − ", "—"),
+        ("-–", "-–"),  # two of them are a text
+        ("\\checkmark", "√"),
+        ("✗", "×"),
+        ("$\\alpha$", "α"),
+        ("$$x_1$$", "x_1"),
+        ("$a$ b$", "$a$ b$"),
+        ("5\\%\u3000ﬁx\u200b", "5% fix"),
+    ],
+)
+def test_texts_of_cells_as_omnidocbench(text: str, expected: str) -> None:
+    """What OmniDocBench 1.6.0 makes of the text of a cell."""
+    table = f"<table><tr><td>{text}</td></tr></table>"
+    head, tail = '<html><body><table border="1" ><tr><td>', "</td></tr></table></body></html>"
+    assert normalised_table(table) == f"{head}{unicodedata.normalize('NFKC', expected)}{tail}"
 
 
 def test_cells_of_a_table() -> None:

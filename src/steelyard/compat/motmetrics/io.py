@@ -101,7 +101,7 @@ def load_detrac_mat(fname: Any) -> Any:
         at = frame - 1
         for i in np.flatnonzero(left[at] > 0).tolist():
             corner = left[at, i] - width[at, i] / 2, top[at, i] - height[at, i]
-            rows.append((frame, i + 1, *corner, width[at, i], height[at, i]))
+            rows.append((frame, i + 1, *map(np.float64, corner), width[at, i], height[at, i]))
     return _detrac_table(rows)
 
 

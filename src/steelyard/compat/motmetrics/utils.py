@@ -33,7 +33,7 @@ def compare_to_groundtruth(
         "SEUC": lambda a, b: norm2squared_matrix(a, b, max_d2=distth),
     }
     if kind not in distances:
-        raise TypeError("exceptions must derive from BaseException")
+        raise TypeError(f"dist is {dist!r}: it must be 'iou', 'euc', 'euclidean' or 'seuc'")
     acc = MOTAccumulator()
     frames = gt.index.union(dt.index).levels[0]
     sides = _Frames(gt, fields), _Frames(dt, fields)
@@ -56,7 +56,7 @@ class _Frames:
         self.ids = table.index.get_level_values("Id").to_numpy()[order]
         self.values = table[fields].to_numpy()[order]
         frames, starts = np.unique(frame[order], return_index=True)
-        ends = [*starts[1:].tolist(), len(frame)]
+        ends = [*starts.tolist(), len(frame)][1:]
         self.place = dict(zip(frames.tolist(), zip(starts.tolist(), ends, strict=True), strict=True))
 
     def of(self, frame: Any) -> tuple[Any, Any]:

@@ -38,7 +38,8 @@ def time(f: Function) -> Function:
             for key, value in timer_dict.items():
                 print(f"{key:<70} {value:2.4f} sec")
             return result
-        shown = f"{name}({', '.join(args[i] for i, argument in enumerate(names) if argument in SHOWN)})"
+        given = {**dict(zip(names, args, strict=False)), **kw}
+        shown = f"{name}({', '.join(given[argument] for argument in names if argument in SHOWN)})"
         if is_method:
             print(f"{'    ' + shown:<74} {seconds:2.4f} sec")
         elif names[0] != "test":

@@ -22,6 +22,7 @@ from steelyard import _native
 from steelyard.align.join import join_rows
 from steelyard.core.counts import count_text
 from steelyard.core.errors import (
+    InputError,
     InvalidFile,
     InvalidNumber,
     InvalidSpec,
@@ -41,7 +42,7 @@ from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, as_object, weight_column
 from steelyard.core.task import Policy
 from steelyard.maps.arrays import array_of_bytes, numpy_file
-from steelyard.maps.load import INSIDE, load_map
+from steelyard.maps.load import INSIDE, load_map, refuse_lost
 from steelyard.maps.png import PngFile, png_file
 
 MAPS = (".tiff", ".tif", ".npy", ".npz", ".png")
@@ -235,7 +236,11 @@ class AnomalyPairs(Pairs):
         """The map and the mask of a pair."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
         where = _place(self.prediction, other, "map")
-        scores = open_scores(self.prediction["map"][other], where)
+        try:
+            scores = open_scores(self.prediction["map"][other], where)
+        except InputError:
+            refuse_lost(self.prediction, other)
+            raise
         if self.options.of("invert") == "yes":
             scores = np.negative(scores.astype(np.float64 if scores.dtype == np.float64 else np.float32))
         if not self.defective[pair]:
@@ -315,7 +320,11 @@ class AnomalyPairs(Pairs):
         where = _place(self.truth, row, "map")
         if isinstance(value, str) and value.endswith(os.sep):
             return open_channels(value)
-        grid = self._raw_mask(value, where)
+        try:
+            grid = self._raw_mask(value, where)
+        except InputError:
+            refuse_lost(self.truth, row)
+            raise
         level = self.options.of("mask_level")
         return (grid >= level if level is not None else grid != 0).astype(np.uint8), []
 
@@ -601,11 +610,11 @@ def read_config(folder: str) -> dict[int, DefectKind]:
             )
             for entry in entries
         }
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        if not isinstance(error, UnicodeDecodeError | json.JSONDecodeError | KeyError | TypeError | RecursionError):
-            raise
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise InvalidFile("is not a configuration of defects", where=path, remedy=remedy) from None
-    if not kinds or not all(kind.threshold > 0 for kind in kinds.values()):
+    if not kinds or not all(0 < kind.threshold < float("inf") for kind in kinds.values()):
         raise InvalidFile("has no entry, or a saturation_threshold that is not above 0", where=path, remedy=remedy)
     return kinds
 

@@ -119,10 +119,15 @@ def _in_rows(data: Any, column: str) -> Any:
     data = to_numpy(data)
     rows = isinstance(data, list | tuple) and bool(data) and isinstance(data[0], Mapping)
     if isinstance(data, np.ndarray | list | tuple) and not rows:
-        data = {"image": np.arange(len(data) if getattr(data, "ndim", 1) else 1), column: data}
+        if not getattr(data, "ndim", 1):
+            raise ShapeMismatch("one number is no map", where=column, remedy="Give images × height × width.")
+        data = {"image": np.arange(len(data)), column: data}
     if not isinstance(data, Mapping) or column not in data:
         return data
-    return {**data, column: as_object([to_numpy(cell) for cell in to_numpy(data[column])])}
+    cells = to_numpy(data[column])
+    if isinstance(cells, str) or not np.iterable(cells):
+        return data
+    return {**data, column: as_object([to_numpy(cell) for cell in cells])}
 
 
 def _beside(table: Table, path: str, name: str) -> Table:
@@ -325,7 +330,14 @@ def _refuse_twice(path: str, ids: Sequence[str], files: Sequence[str]) -> None:
 
 def _numpy_maps(path: str) -> Records:
     """The maps in one file of NumPy: an array that begins with the images, or arrays by name."""
-    ids = array_names(path) if path[-4:].lower() == ".npz" else [str(i) for i in range(len(numpy_file(path, "")))]
+    if path[-4:].lower() == ".npz":
+        ids = array_names(path)
+    else:
+        shape = numpy_file(path, "").shape
+        if len(shape) < 3:
+            held = "×".join(map(str, shape)) or "no"
+            raise ShapeMismatch(f"has {held} values", where=path, remedy="Give maps: images × height × width.")
+        ids = [str(i) for i in range(shape[0])]
     maps = [f"{path}{INSIDE}{name}" for name in ids]
     return MapRecords(path, {"image": as_object(ids), "map": as_object(maps)}, {}, lambda row: maps[row])
 
@@ -335,7 +347,12 @@ def _with_scores(records: Records, path: str, task: Task, columns: Mapping[str, 
     table = _predictions(path, task, columns)
     if "score" not in table:
         raise MissingData("the column 'score' is missing", where=path, remedy="It gives the score of each image.")
-    score_of = dict(zip(map(_plain_id, table["image"].tolist()), table["score"].tolist(), strict=True))
+    score_of: dict[str, float] = {}
+    for row, (name, score) in enumerate(zip(table["image"].tolist(), table["score"].tolist(), strict=True)):
+        if score_of.setdefault(_plain_id(name), score) != score:
+            raise DuplicateKey(
+                f"image '{name}' has several scores", where=table.where(row, "image"), remedy="Keep one of them."
+            )
     lacking = [name for name in records["image"].tolist() if _plain_id(name) not in score_of]
     if lacking:
         raise MissingData(f"image '{lacking[0]}' has no score", where=path, remedy="Give a score for each map.")

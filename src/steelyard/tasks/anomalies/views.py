@@ -5,6 +5,7 @@ And why other tools print another number for the same maps.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -209,7 +210,7 @@ def region_overlaps(pixels: Pixels, thresholds: Mapping[str, float]) -> tuple[Fl
 def figures(pairs: AnomalyPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for."""
     pixels = _pixels(state)
-    if pixels is None or not len(pixels.region_unit) or not pixels.normal.any():
+    if pixels is None or not _measured_objects(pixels):
         return {}
     return {
         "worst_images": lambda: worst_images(pairs, pixels),
@@ -220,12 +221,16 @@ def figures(pairs: AnomalyPairs, state: State, metrics: Sequence[Metric]) -> Map
     }
 
 
+def _measured_objects(pixels: Pixels) -> list[tuple[str, Array]]:
+    """The objects that have regions and normal pixels, and their units."""
+    members = [(name, units) for (name, _), units in pixels.members().items()]
+    return [(n, u) for n, u in members if pixels.normal[u].any() and np.isin(pixels.region_unit, u).any()]
+
+
 def _curve_points(pixels: Pixels, units: Array) -> tuple[Floats, Floats]:
     """False positive rates and mean overlap after each distinct score, from (0, 0) on."""
     ones = np.ones(len(units))
     curve = whole_curve(pixels, units, ones, ones, False)
-    if not curve.normal[0] or not curve.regions[0]:
-        return np.zeros(0), np.zeros(0)
     rate = (curve.above[0] + curve.tie[0]) / curve.normal[0]
     return np.append(0.0, rate), np.append(0.0, np.cumsum(curve.overlap[0]) / curve.regions[0])
 
@@ -233,10 +238,8 @@ def _curve_points(pixels: Pixels, units: Array) -> tuple[Floats, Floats]:
 def pro_curve(pixels: Pixels, logarithmic: bool) -> Figure:
     """Mean overlap of the regions against the false positive rate, a line per object."""
     names, xs, ys = [], [], []
-    for (name, _), units in list(pixels.members().items())[:MOST_OBJECTS]:
+    for name, units in _measured_objects(pixels)[:MOST_OBJECTS]:
         x, y = _curve_points(pixels, units)
-        if not len(x):
-            continue
         at = np.geomspace(1e-5, 1.0, POINTS) if logarithmic else np.linspace(0.0, 1.0, POINTS)
         place = np.searchsorted(x, at, side="right") - 1
         xs.append(np.log10(at) if logarithmic else at)
@@ -262,7 +265,7 @@ def compared_figures(
 ) -> Mapping[str, Callable[[], Figure]]:
     """The curves that a comparison shows of both models, with bands."""
     pixels = _pixels(state)
-    if pixels is None or not len(pixels.region_unit) or not pixels.normal.any():
+    if pixels is None or not _measured_objects(pixels):
         return {}
     return {
         "pro_curve": lambda: mean_curve(state, pixels, logarithmic=False),
@@ -275,10 +278,8 @@ def mean_curve(state: State, pixels: Pixels, logarithmic: bool) -> Figure:
     at = np.geomspace(1e-5, 1.0, POINTS) if logarithmic else np.linspace(0.0, 1.0, POINTS)
     rows = np.concatenate([*state.totals(WeightPlan(Role.DRAWS, 0, 0, DRAWS)).weights.blocks()])
     points, draws = [], []
-    for units in pixels.members().values():
+    for _, units in _measured_objects(pixels):
         x, y = _curve_points(pixels, units)
-        if not len(x):
-            continue
         points.append(y[np.searchsorted(x, at, side="right") - 1])
         grid, ones = grid_of(pixels, units, False), np.ones((1, len(units)))
         own = np.vstack([ones, rows[:, units]])
@@ -306,8 +307,8 @@ def _at_rates(curve: curves.Curve, rates: Floats) -> Floats:
 
 
 def score_counts(pixels: Pixels) -> Figure:
-    """How many normal and defective pixels have each score, on a logarithmic scale, for the first object."""
-    (name, _), units = next(iter(pixels.members().items()))
+    """How many normal and defective pixels have each score, on a logarithmic scale, for the first object with both."""
+    name, units = _measured_objects(pixels)[0]
     ones = np.ones(len(units))
     curve = whole_curve(pixels, units, ones, ones, False)
     mine = np.isin(pixels.union.unit, units)
@@ -381,7 +382,7 @@ def worst_images(pairs: AnomalyPairs, pixels: Pixels) -> Figure:
         name = pixels.objects[unit]
         columns["image"].append(str(pairs.units[unit]))
         columns["cost"].append(float(cost[unit]))
-        columns["scores"].append(heat_picture(picture, ends[name], 480))
+        columns["scores"].append(heat_picture(picture, ends.get(name, (0.0, 1.0)), 480))
         columns["regions"].append(found_picture(picture, thresholds.get(name, np.inf), 480))
         rows.append([image.overlap[unit], image.false[unit]])
     table = Table(
@@ -644,7 +645,9 @@ def squashed_values(pairs: AnomalyPairs) -> dict[str, float]:
             curve = _squashed(pixels, units, score, count)
         areas.append(float(curves.roc_area(curve)[0]))
         precisions.append(float(curves.average_precision(curve)[0]))
-    return {"AUROC": float(np.nanmean(areas)), "AP": float(np.nanmean(precisions))}
+    held = np.array([areas, precisions])[:, ~np.isnan(areas)]
+    area, precision = held.mean(axis=1).tolist() if held.size else (math.nan, math.nan)
+    return {"AUROC": area, "AP": precision}
 
 
 def _ends(pixels: Pixels, units: Array) -> tuple[float, float]:

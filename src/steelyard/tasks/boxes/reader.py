@@ -235,7 +235,12 @@ def records_of_table(data: Any, schema: Schema, columns: Mapping[str, str], side
     if isinstance(data, Mapping):
         data = {name: rows_of(to_numpy(column)) for name, column in data.items()}
         if side == "truth" and "images" in data:
-            images = np.asarray(data.pop("images"))
+            try:
+                images = np.asarray(data.pop("images"))
+            except ValueError:  # lists of different lengths
+                images = np.zeros(())
+            if images.ndim != 1:
+                raise ShapeMismatch("'images' is not a list of ids", where=source, remedy="Give one id per image.")
             images = images.astype(np.int64) if images.dtype.kind in "iu" else as_object(list(map(str, images)))
     table, empty = _without_empty(read_table(data, source), columns, side)
     records = to_records(table, schema, columns, side)

@@ -287,7 +287,8 @@ def pr_by_iou(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
     recall = np.linspace(0, 1, precision.shape[1])
     columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
     for iou in SHOWN_IOUS:
-        mean = precision[int(np.argmin(np.abs(np.array(IOUS) - iou)))][:, defined].mean(axis=1)
+        own = precision[int(np.argmin(np.abs(np.array(IOUS) - iou)))][:, defined]
+        mean = own.mean(axis=1) if defined.any() else np.full(len(recall), np.nan)
         columns["series"] += [f"IoU {iou:g}"] * len(recall)
         columns["x"] += recall.tolist()
         columns["y"] += mean.tolist()

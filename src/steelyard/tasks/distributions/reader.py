@@ -61,7 +61,7 @@ PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".p", ".ckpt", ".joblib")
 LARGEST = 1e15  # squares of such numbers, summed, are finite in single precision
 SUMS = 1e-3  # what rows of probabilities may be off 1
 MOST_DIMENSIONS = 1 << 16
-_NUMBERED = re.compile(r"f(?:eature)?_?(\d+)$")
+_NUMBERED = re.compile(r"f(?:eature)?_?([0-9]{1,9})$")
 _SAVE = "Save an array: np.savez('features.npz', features=array)."
 
 
@@ -227,7 +227,7 @@ def _of_nameless(
     array: Any, mapping: Mapping[str, str], source: str, side: str, beside: Mapping[str, str]
 ) -> FeatureRecords:
     """`arr_0` of guided-diffusion holds images; a matrix of numbers is taken as features."""
-    values = np.asarray(to_numpy(array))
+    values = _whole_array(array, "arr_0", source)
     if values.ndim == 4:
         raise Unsupported(
             f"'arr_0' holds {len(values):,} images of {values.shape[1]}×{values.shape[2]} pixels, not features",
@@ -243,7 +243,7 @@ def _statistics(data: Mapping[str, Any], source: str, known: Mapping[str, str]) 
             raise MissingData(f"statistics lack '{name}'", where=source, remedy="Save both mu (d) and sigma (d×d).")
     if set(data) & set(VECTORS["features"]):
         raise Conflict("features and statistics are both given", where=source, remedy="Keep one.")
-    mean, covariance = (np.asarray(to_numpy(data[name])) for name in ("mu", "sigma"))
+    mean, covariance = (_whole_array(data[name], name, source) for name in ("mu", "sigma"))
     for name, array, dimensions in (("mu", mean, 1), ("sigma", covariance, 2)):
         if array.ndim != dimensions or array.dtype.kind not in "fiu" or not array.size:
             raise ShapeMismatch(
@@ -358,16 +358,25 @@ def _lists(values: Array, name: str, table: Table) -> Any:
                 remedy="All vectors of a set have the same length.",
             )
         width = len(value)
-        rows.append(value)
+        try:
+            rows.append(np.array(value, dtype=np.float64))
+        except OverflowError:
+            raise OutOfRange(f"a number is beyond {LARGEST:g}", where=where, remedy="Is the file whole?") from None
     return np.array(rows, dtype=np.float64).reshape(len(rows), max(width, 0))
+
+
+def _whole_array(values: Any, name: str, source: str) -> Array:
+    """Values as one array; lists of different lengths are none."""
+    try:
+        return np.asarray(to_numpy(values))
+    except ValueError:
+        what = f"'{name}' holds lists of different lengths, or something other than numbers"
+        raise ShapeMismatch(what, where=source, remedy="All rows have the same length.") from None
 
 
 def _matrix(values: Any, name: str, source: str, table: Table | None = None) -> Array:
     """A matrix of finite numbers; single precision stays single."""
-    try:
-        array = np.asarray(to_numpy(values))
-    except ValueError:
-        array = np.zeros(0, dtype=object)
+    array = _whole_array(values, name, source)
     if array.ndim == 4 and array.dtype == np.uint8:
         raise Unsupported(
             f"'{name}' holds {len(array):,} images of {array.shape[1]}×{array.shape[2]} pixels, not features",

@@ -89,7 +89,8 @@ class Truth(Frozen):
 class Match(Frozen):
     """Places of blocks and items, what is compared of both, and the distance that the next step goes by.
 
-    `text` is that of the blocks, with inline formulas as Unicode where a text is compared with a formula.
+    `text` is that of the blocks, with inline formulas as Unicode where a text is compared with a formula. `moved` says
+    that step 7 found the items: their places are among all items, not among those of which something is left.
     """
 
     blocks: tuple[int, ...]
@@ -98,6 +99,7 @@ class Match(Frozen):
     truth: str
     said: str
     share: float
+    moved: bool = False
 
 
 def match_quick(
@@ -135,7 +137,8 @@ def match_quick(
                 vanished += places
                 continue
             blocks.append(places)
-            pieces.append(sorted({piece for item in match.items for piece in filled[item].pieces}))
+            among = pool if match.moved else filled
+            pieces.append(sorted({piece for item in match.items for piece in among[item].pieces}))
             positions.append(pool[match.items[0]].position)
             sides[0].append(match.truth)
             sides[1].append(match.said)
@@ -281,7 +284,11 @@ def _as_text(match: Match, truths: Sequence[Truth], pool: Sequence[Item], items:
     formula, said_formula = _kind(match, truths) == FORMULA, pool[match.items[0]].formula
     if formula == said_formula:
         return match
-    sides = ("".join(truths[i].text for i in match.blocks), "".join(items[j].text for j in match.items))
+    parts = [items[j].text for j in match.items]
+    if said_formula and len(parts) > 1:  # OmniDocBench writes them as the lines of an array
+        lines = " \\\\ ".join(f"{{{strip_delimiters(part)}}}" for part in parts)
+        parts = [f"\\begin{{array}}{{l}} {lines} \\end{{array}}"]
+    sides = ("".join(truths[i].text for i in match.blocks), "".join(parts))
     text, said = (
         inline_to_unicode(strip_delimiters(text) if of_formula else text)
         for text, of_formula in zip(sides, (formula, said_formula), strict=True)
@@ -469,7 +476,7 @@ def _best_run(entry: Match, hint: bool, pool: Sequence[Item], blocked: set[int],
     share, _, _, at = min(ranked)
     if share >= entry.share - BETTER or share > (NEAR_FORMULA if hint else NEAR):
         return None
-    return Match(entry.blocks, options[at][0], entry.text, entry.truth, options[at][1], share)
+    return Match(entry.blocks, options[at][0], entry.text, entry.truth, options[at][1], share, True)
 
 
 def _plain_formula(match: re.Match[str]) -> str:

@@ -40,12 +40,16 @@ _LETTERS = {
     "phi": "ϕ",
     "varphi": "φ",
     "ell": "ℓ",
-    "hbar": "ℏ",
-    "Re": "ℜ",
-    "Im": "ℑ",
+    "varkappa": "ϰ",
+    "digamma": "ϝ",
+    "hbar": "ħ",
+    "hslash": "ℏ",
     "aleph": "ℵ",
-    "imath": "ı",
-    "jmath": "ȷ",
+    "beth": "ℶ",
+    "gimel": "ℷ",
+    "daleth": "ℸ",
+    "i": "ı",
+    "j": "ȷ",
     "AA": "Å",
     "aa": "å",
     "ae": "æ",
@@ -59,8 +63,8 @@ _LETTERS = {
     "L": "Ł",
 }
 _FUNCTIONS = re.compile(
-    "arccos|arcsin|arctan|arg|cosh?|coth?|csc|deg|det|dim|exp|gcd|hom|inf|ker|lg|lim|liminf|limsup|ln|log|max|min|Pr|"
-    "sec|sinh?|sup|tanh?"
+    "arccos|arcsin|arctan|cosh?|coth?|csc|deg|det|dim|exp|gcd|hom|inf|ker|lg|lim|liminf|limsup|ln|log|max|min|sec|sinh?|"
+    "sup|tanh?"
 )
 _FONT = re.compile(r"\\(mathbf|mathit|mathbb|mathcal|mathscr|mathfrak|mathsf|mathtt)(?![A-Za-z]) *")
 # Of each font: the names of its letters in Unicode, of which a letter has the first that exists.
@@ -74,7 +78,31 @@ _FONT_NAMES = {
     "mathsf": ("MATHEMATICAL SANS-SERIF",),
     "mathtt": ("MATHEMATICAL MONOSPACE",),
 }
-_MACRO = re.compile(r"\\([A-Za-z]+)\*? *|\\(.)|[{}~]", re.DOTALL)
+_DEGREE = re.compile(r"\\sqrt *\[[^\[\]]*\]")
+# What pylatexenc leaves out together with its argument.
+_LEFT_OUT = re.compile(
+    r"\\([hv]space|[hv]phantom|x(?:left|right)arrow|text(?:sf|tt|up|md|color)|(?:color|m)box|color|label)"
+    r"(?![A-Za-z])\*? *(?:\[[^\[\]]*\])? *"
+)
+_ACCENTS = {
+    **dict.fromkeys(("hat", "^"), "\u0302"),
+    **dict.fromkeys(("tilde", "~"), "\u0303"),
+    **dict.fromkeys(("acute", "'"), "\u0301"),
+    **dict.fromkeys(("grave", "`"), "\u0300"),
+    **dict.fromkeys(("dot", "."), "\u0307"),
+    **dict.fromkeys(("ddot", '"'), "\u0308"),
+    **dict.fromkeys(("check", "v"), "\u030c"),
+    **dict.fromkeys(("breve", "u"), "\u0306"),
+    "=": "\u0304",
+    "c": "\u0327",
+    "H": "\u030b",
+    "k": "\u0328",
+    "b": "\u0331",
+    "d": "\u0323",
+    "r": "\u030a",
+}
+_ACCENT = re.compile(r"\\((?:" + "|".join(filter(str.isalpha, _ACCENTS)) + r")(?![A-Za-z])|[.=^~\"'`]) *")
+_MACRO = re.compile(r"\\([^\W\d_²³¹⁰-₉¼-¾]+)\*? *|\\(.)|[{}~]", re.DOTALL)
 _COMPLEX = ("\\begin{", "\\end{", "\\array", "\\matrix", "\\tabular", "\\cases", "\\align", "\\\\", "&")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -121,27 +149,44 @@ def latex_to_text(latex: str) -> str:
     if not bare or not any(mark in bare for mark in "\\{}$") or _is_weak(bare) or not _is_balanced(bare):
         return latex
 
+    bare = _with_arguments(_DEGREE.sub("", bare), _LEFT_OUT, lambda *_: "{}")
+    return " ".join(_spoken(_with_arguments(bare, _FONT, _in_font)).split())
+
+
+def _with_arguments(latex: str, command: re.Pattern[str], say: Callable[[str, str], str]) -> str:
+    """The formula with what is said for a command and its argument in the place of both."""
+    parts, last = [], 0
+    for match in command.finditer(latex):
+        if match.start() < last:
+            continue
+        end = _argument_end(latex, match.end())
+        parts += [latex[last : match.start()], say(match[1], latex[match.end() : end])]
+        last = end
+    return "".join([*parts, latex[last:]])
+
+
+def _in_font(font: str, argument: str) -> str:
+    """The letters of Unicode for those in a font: `\\mathbb{R}` is ℝ."""
+    letters = re.sub(r"(\\[A-Za-z]+)|([A-Za-z])", lambda match: match[1] or _letter(match[2], font), argument)
+    return f"{{{letters}}}"
+
+
+def _spoken(latex: str) -> str:
+    """The letters of a formula without its commands; `\\hat{a}` is â."""
+
     def convert(match: re.Match[str]) -> str:
         name, sign = match.group(1), match.group(2)
         if name is None:
             return sign if sign is not None and sign in "{}$&%#_" else " " if match.group(0) == "~" else ""
         return _LETTERS.get(name, name if _FUNCTIONS.fullmatch(name) else "")
 
-    return " ".join(_MACRO.sub(convert, _in_fonts(bare)).split())
+    return _MACRO.sub(convert, _with_arguments(latex, _ACCENT, _accented))
 
 
-def _in_fonts(latex: str) -> str:
-    """The formula with the letters of Unicode for those in a font: `\\mathbb{R}` is ℝ."""
-    parts, last = [], 0
-    for font in _FONT.finditer(latex):
-        if font.start() < last:
-            continue
-        end = _argument_end(latex, font.end())
-        argument = latex[font.end() : end]
-        letters = re.sub(r"(\\[A-Za-z]+)|([A-Za-z])", lambda m, font=font: m[1] or _letter(m[2], font[1]), argument)  # type: ignore[misc]
-        parts += [latex[last : font.start()], letters]
-        last = end
-    return "".join([*parts, latex[last:]])
+def _accented(accent: str, argument: str) -> str:
+    """Each letter with the accent, as one character where Unicode has it."""
+    letters = _spoken(argument).strip().translate({0x131: "i", 0x237: "j"})
+    return f"{{{''.join(unicodedata.normalize('NFC', letter + _ACCENTS[accent]) for letter in letters)}}}"
 
 
 def _argument_end(latex: str, start: int) -> int:

@@ -50,12 +50,11 @@ def _files_by_id(records: Records, key: str, column: str, folder: str) -> list[s
     for name, file in exact.items():
         for short in {bare_name(name), name.rpartition("/")[2], bare_name(name.rpartition("/")[2])}:
             near.setdefault(short, []).append(file)
-    chosen = []
+    chosen: list[str] = []
+    owner: dict[str, str] = {}
     for name in map(str, records[key].tolist()):
-        if name in exact:
-            chosen.append(exact[name])
-            continue
         places = near.get(name) or near.get(bare_name(name)) or near.get(bare_name(name.rpartition("/")[2])) or []
+        places = [exact[name]] if name in exact else places
         if len(places) > 1:
             what = f"'{name}' may be '{places[0]}' or '{places[1]}'"
             raise DuplicateKey(what, where=folder, remedy="Lay the masks out as the truth.")
@@ -65,5 +64,8 @@ def _files_by_id(records: Records, key: str, column: str, folder: str) -> list[s
                 where=folder,
                 remedy=f"The option {option} needs a file for each image of the truth.",
             )
+        if (other := owner.setdefault(places[0], name)) != name:
+            what = f"'{places[0]}' is the only mask for '{other}' and '{name}'"
+            raise DuplicateKey(what, where=folder, remedy="Lay the masks out as the truth.")
         chosen.append(places[0])
     return chosen

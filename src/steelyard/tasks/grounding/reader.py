@@ -289,7 +289,7 @@ def _flickr(path: Path) -> Iterator[Row]:
             splits |= dict.fromkeys(names, split)
     for file in sorted((path / "Sentences").glob("*.txt")):
         boxes, size = _flickr_boxes(path / "Annotations" / f"{file.stem}.xml")
-        lines = read_regular(file, str(file)).decode("utf-8", "replace").splitlines()
+        lines = read_regular(file, str(file)).decode("utf-8", "replace").split("\n")
         own = {"image": file.stem, **size, **({"split": splits.get(file.stem, "")} if splits else {})}
         for number, line in enumerate(lines):
             phrases = [phrase for phrase in _PHRASE.findall(line) if phrase[0] in boxes]

@@ -211,7 +211,7 @@ def figures(pairs: GroundingPairs, state: State, metrics: Sequence[Metric]) -> M
     if not len(pairs.owner) or not len(pairs.predicted.box) or np.isnan(pairs.predicted.box[:, 0]).all():
         return {}
     made: dict[str, Callable[[], Figure]] = {"overlaps": lambda: overlap_histogram(pairs)}
-    if "one" in pairs.held:
+    if "one" in pairs.held and len(_first_boxes(pairs)[0]):
         made["offsets"] = lambda: offsets(pairs)
         made["corners"] = lambda: corner_agreement(pairs)
     return made
@@ -231,11 +231,18 @@ def overlap_histogram(pairs: GroundingPairs) -> Figure:
     )
 
 
-def offsets(pairs: GroundingPairs) -> Figure:
-    """How far the centres lie from the true ones, in widths and heights of the true box."""
+def _first_boxes(pairs: GroundingPairs) -> tuple[Array, Array]:
+    """True boxes of expressions with one object and the first box of the reply; replies with a point are left out."""
     predicted, _ = chosen(pairs, SharedCache(), Rule(), "first")
     place = np.flatnonzero(predicted >= 0)
     true, box = pairs.true.box[pairs.true.begin[pairs.truth_row[place]]], pairs.predicted.box[predicted[place]]
+    boxed = ~np.isnan(box[:, 0])
+    return true[boxed], box[boxed]
+
+
+def offsets(pairs: GroundingPairs) -> Figure:
+    """How far the centres lie from the true ones, in widths and heights of the true box."""
+    true, box = _first_boxes(pairs)
     extent = true[:, 2:] - true[:, :2]
     away = ((box[:, :2] + box[:, 2:]) - (true[:, :2] + true[:, 2:])) / 2 / extent
     return Figure(
@@ -259,14 +266,12 @@ def offsets(pairs: GroundingPairs) -> Figure:
 
 def corner_agreement(pairs: GroundingPairs) -> Figure:
     """Predicted against true coordinates: another slope than 1 shows another coordinate space."""
-    predicted, _ = chosen(pairs, SharedCache(), Rule(), "first")
-    place = np.flatnonzero(predicted >= 0)[:MOST]
-    true = pairs.true.box[pairs.true.begin[pairs.truth_row[place]]]
+    true, box = _first_boxes(pairs)
     return Figure(
         "corners",
         "agreement",
         "Coordinates of the boxes",
-        {"x": true.ravel(), "y": pairs.predicted.box[predicted[place]].ravel()},
+        {"x": true[:MOST].ravel(), "y": box[:MOST].ravel()},
         {"x": "true coordinate (pixels)", "y": "predicted coordinate (pixels)"},
         "All four coordinates of each box. Points along another line than the diagonal show another coordinate space.",
     )
@@ -339,7 +344,7 @@ def _matched(pairs: GroundingPairs, places: Array) -> tuple[set[int], set[int]]:
         value = overlaps(pairs.predicted.box[shown], pairs.true.box[true], np.full((len(true), 2), np.nan), Rule())
         point, box = pairs.predicted.point[shown], pairs.true.box[true]
         inside = ((point >= box[:, :2]) & (point <= box[:, 2:])).all(axis=1)
-        value = np.where(np.isnan(value), inside * 1.0, value)
+        value = np.where(np.isnan(pairs.predicted.box[shown, 0]), inside * 1.0, value)
         for pair in np.argsort(-value, kind="stable").tolist():
             if value[pair] >= 0.5 and int(true[pair]) not in true_hit and int(shown[pair]) not in found_hit:
                 true_hit.add(int(true[pair]))

@@ -21,6 +21,7 @@ from steelyard.core.errors import (
     ShapeMismatch,
     TooLarge,
     UnknownFormat,
+    UnknownName,
     Unsupported,
 )
 from steelyard.core.frozen import Frozen
@@ -66,6 +67,10 @@ def open_picture(value: Any, where: str, layout: str = "", plane: str = "", raw:
     path, _, inside = value.partition(INSIDE)
     ending = os.path.splitext(path)[1].lower()
     if ending in VIDEOS:
+        if not re.fullmatch(r"[0-9]{0,12}", inside):
+            raise UnknownName(
+                f"there is no frame '{inside}'", where=path, remedy="Frames are counted from 0: a.y4m::0."
+            )
         return Frames.open(path, raw).read_frame(int(inside or 0), plane)
     if ending in ARRAYS:
         return from_array(numpy_file(path, inside), value, layout)
@@ -238,7 +243,7 @@ class Frames(Frozen):
             raise InvalidFile("is not a Y4M file", where=path, remedy="Is it Y4M in name only?")
         fields = {word[:1].decode("latin-1"): word[1:].decode("latin-1") for word in line.split()[1:]}
         kind = fields.get("C", "420jpeg")
-        match = re.fullmatch(r"(420|422|444|mono)(jpeg|mpeg2|paldv)?(?:p?(\d+))?", kind)
+        match = re.fullmatch(r"(420|422|444|mono)(jpeg|mpeg2|paldv)?(?:p?(\d{1,3}))?", kind)
         sides = [int(fields[k]) if re.fullmatch(r"\d{1,6}", fields.get(k, "")) else 0 for k in "WH"]
         if match is None or not 0 < sides[0] * sides[1] <= MOST_PIXELS:
             what = f"sampling {kind}" if match is None else f"a size of {fields.get('W')}×{fields.get('H')}"
@@ -276,7 +281,7 @@ class Frames(Frozen):
 
 
 def _raw_frames(path: str, raw: str, size: int) -> Frames:
-    match = re.fullmatch(r"(\d{1,6})x(\d{1,6}) (?:yuv)?(420|422|444|gray)p?(\d*)(?:le)?", raw.strip())
+    match = re.fullmatch(r"(\d{1,6})x(\d{1,6}) (?:yuv)?(420|422|444|gray)p?(\d{0,3})(?:le)?", raw.strip())
     if match is None:
         missing = (
             "its size and format are not known" if not raw.strip() else f"'{raw.strip()}' is not a size and format"

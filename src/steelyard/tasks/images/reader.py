@@ -213,7 +213,9 @@ def _in_rows(data: Any, source: str) -> Any:
         return data
     made = dict(data)
     for name in _PICTURE_COLUMNS & set(made):
-        made[name] = as_object([_pixels(cell) for cell in to_numpy(made[name])])
+        cells = to_numpy(made[name])
+        if not isinstance(cells, str) and np.iterable(cells):
+            made[name] = as_object([_pixels(cell) for cell in cells])
     return made
 
 

@@ -311,7 +311,7 @@ def column_values(pairs: ImagePairs, name: str) -> Array:
             try:
                 empty = cell is None or (isinstance(cell, str) and not cell.strip())
                 values[place] = math.nan if empty else float(cell)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InvalidNumber(
                     f"'{cell}' is not a number", where=records.where(row, name), remedy="Write digits."
                 ) from None

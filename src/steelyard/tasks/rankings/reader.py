@@ -28,6 +28,7 @@ from steelyard.core.errors import (
     InvalidFile,
     InvalidNumber,
     InvalidText,
+    InvalidValue,
     MissingColumn,
     MissingData,
     OutOfRange,
@@ -132,15 +133,14 @@ def is_embeddings(data: Any) -> bool:
     """Whether a mapping holds vectors, or labels of them, rather than rows of a list."""
     if not isinstance(data, Mapping):
         return False
-    if "query_label" in data or getattr(data.get(DISTANCE), "ndim", 1) == 2:
-        return True
-    if "query" not in data:
-        return False
-    queries = data["query"]
-    if hasattr(queries, "ndim"):
-        return bool(queries.ndim == 2)
+    return "query_label" in data or _is_matrix(data.get(DISTANCE)) or _is_matrix(data.get("query"))
+
+
+def _is_matrix(values: Any) -> bool:
+    if hasattr(values, "ndim"):
+        return bool(values.ndim == 2)
     try:
-        return np.ndim(queries) == 2
+        return np.ndim(values) == 2
     except ValueError:  # rows of several lengths
         return False
 
@@ -214,8 +214,18 @@ def _refuse_shape(name: str, shape: tuple[int, ...], dtype: Any, source: str) ->
     )
 
 
+def _whole_array(values: Any, name: str, source: str) -> Array:
+    """Values as one array; lists of different lengths are none."""
+    try:
+        return np.asarray(to_numpy(values))
+    except ValueError:
+        raise ShapeMismatch(
+            f"array '{name}' holds lists of different lengths", where=source, remedy="All rows have the same length."
+        ) from None
+
+
 def _matrix(values: Any, name: str, source: str) -> Array:
-    array = np.asarray(to_numpy(values))
+    array = _whole_array(values, name, source)
     if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
         _refuse_shape(name, array.shape, array.dtype, source)
     matrix = np.ascontiguousarray(array, dtype=np.float64)
@@ -229,7 +239,7 @@ def _distances(data: Mapping[str, Any], source: str) -> Array:
     for name in VECTORS:
         if name in data:
             raise Conflict(f"there are both '{DISTANCE}' and '{name}'", where=source, remedy="Keep one of them.")
-    array = np.asarray(to_numpy(data[DISTANCE]))
+    array = _whole_array(data[DISTANCE], DISTANCE, source)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         _refuse_shape(DISTANCE, array.shape, array.dtype, source)
     wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
@@ -354,6 +364,13 @@ def _from_table(table: Table, schema: Schema, mapping: Mapping[str, str], side: 
 
 def _from_nested(data: Mapping[Any, Any], source: str) -> Rankings:
     """Take {query: {document: number}} as it lies; it is read when it is joined."""
+    for query, documents in data.items():
+        if not isinstance(documents, Mapping):
+            raise InvalidValue(
+                f"query '{query}' holds {type(documents).__name__}, where others hold documents",
+                where=source,
+                remedy="Give {query: {document: number}}.",
+            )
     return Rankings(source, {}, queries=as_object([str(query).strip() for query in data]), nested=data)
 
 

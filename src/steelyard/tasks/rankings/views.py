@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,9 @@ def cmc(pairs: RankedPairs, state: State) -> Figure:
     blocks: dict[Statistic, Block] = {need: need.measure(pairs, cache) for need in needs}
     measured = State(state.units, pairs.metadata, blocks)
     point, drawn = measured.totals(POINT), measured.totals(WeightPlan(Role.DRAWS, 0, 0, DRAWS))
-    bands = np.nanquantile(np.stack([drawn.of(metric) for metric in shown.values()]), [0.025, 0.975], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # no query has anything to find
+        bands = np.nanquantile(np.stack([drawn.of(metric) for metric in shown.values()]), [0.025, 0.975], axis=1)
     columns = {
         "series": ["CMC"] * longest,
         "x": list(shown),

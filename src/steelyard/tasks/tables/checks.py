@@ -73,7 +73,7 @@ def cut_off(data: CheckData) -> Problem | None:
     "Were the pictures looked at?",
 )
 def same_reply(data: CheckData) -> Problem | None:
-    """The same table for a tenth of the pictures or more, where the true ones differ."""
+    """The same table for half of the pictures or more, where the true ones differ."""
     if data.pairs is None or len(data.pairs.prediction) < FEW:
         return None
     texts = _replies(data)

@@ -48,7 +48,7 @@ SIGNS = (
     ("〜", "～"),
     *(("\\" + sign, sign) for sign in "%#&_"),
 )
-DASHES = "-–−－—"
+DASHES = frozenset("-–−－—")
 MATH = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
 LONGEST_MATH = 128
 _TAG = re.compile(r"<!--(.*?)-->|<(/?)([A-Za-z][^\s/>]*)((?:\"[^\"]*\"|'[^']*'|[^'\">])*)>|<![^>]*>", re.DOTALL)
@@ -79,7 +79,7 @@ def normalised_cell(text: str) -> str:
     if not text.isascii() or "\\" in text or "$" in text:
         text = unicodedata.normalize("NFKC", text).replace("\xa0", " ").replace("\u200b", "")
         text = _replace_signs(_without_math_marks(_replace_signs(text)))
-    if text.strip() and text.strip() in DASHES:
+    if text.strip() in DASHES:
         text = "—"
     return " ".join(text.split())
 

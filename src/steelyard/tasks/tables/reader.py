@@ -148,7 +148,7 @@ def _named(value: dict[str, Any], source: str) -> Iterator[Row]:
 
 
 def _pubtabnet(text: str, source: str) -> Iterator[Row]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # a text may hold what `splitlines` takes for an end
         if not line.strip():
             continue
         where = f"{source}, line {number}"

@@ -87,7 +87,8 @@ class Ranked:
         elif chosen == "parquet":
             self.to_dataframe().to_parquet(path, index=False)
         else:
-            Path(path).write_text("\n".join(lines()), encoding="utf-8")
+            rows = "\n".join(lines()).encode()
+            Path(path).write_bytes(gzip.compress(rows, mtime=0) if chosen == "gz" else rows)
 
     @property
     def size(self) -> int:

@@ -23,7 +23,7 @@ _LABELS = {
     "ndcg": "NDCG",
     "ndcg_burges": "NDCG Burges",
     "bpref": "BPref",
-} | {f"rbp.{i}": f"RBP.{i}" for i in range(1, 100)}
+}
 _TESTS = {"student": "paired Student's t-test", "tukey": "Tukey's HSD test"}
 _PREAMBLE = r"""========================
 % Add in preamble
@@ -93,14 +93,15 @@ class Report:
         """A score with the digits of the report."""
         digits = self.rounding_digits
         if self.show_percentages:
-            score, digits = score * 100, digits - 2
-        return f"{round(score, max(0, digits)):.{digits}f}"
+            score, digits = score * 100, max(0, digits - 2)
+        return f"{round(score, digits):.{digits}f}"
 
     def get_metric_label(self, m: str) -> str:
         """The heading of a metric."""
         name, level, number = m.partition("-l")
         name, at, cut = name.partition("@")
-        return f"{_LABELS[name]}{at}{cut}{level}{number}"
+        label = name.upper() if name.startswith("rbp") else _LABELS[name]
+        return f"{label}{at}{cut}{level}{number}"
 
     def get_stat_test_label(self, stat_test: str) -> str:
         """The name of a test."""

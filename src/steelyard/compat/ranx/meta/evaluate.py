@@ -136,20 +136,20 @@ METRICS: dict[str, Callable[[_Judged, Any, int], Floats]] = {
 
 def read_metric(metric: str) -> tuple[str, Any, int]:
     """The name, cut or persistence, and level of a metric."""
-    name, _, level = metric.partition("-l")
+    name, of_level, level = metric.partition("-l")
     if "rbp" in name:
         name, mark, digits = name.partition("." if "." in name else "@")
         if not mark:
             raise ValueError("RBP requires persistence value. Example: `rpb.95`")
         cut: Any = float(f"0.{digits}")
     else:
-        name, _, digits = name.partition("@")
-        cut = int(digits or 0)
+        name, at, digits = name.partition("@")
+        cut = int(digits) if at else 0
         if cut < 0:
             raise AssertionError("k must be grater or equal to 0")
     if name not in METRICS:
         raise ValueError(f"Metric {name} not supported. Supported metrics are {', '.join(METRICS)}.")
-    return name, cut, int(level or 1)
+    return name, cut, int(level) if of_level else 1
 
 
 def read_names(metrics: list[str] | str) -> list[str]:

@@ -26,6 +26,8 @@ def converted(boxes: Tensor, box_format: str, wanted: str) -> Tensor:
         return boxes.unsqueeze(0) if boxes.ndim == 1 else boxes
     if box_format == wanted:
         return boxes.clone()
+    if boxes.shape[-1] != 4:
+        raise ValueError(f"Expected boxes to be of shape (N, 4) but got {tuple(boxes.shape)}")
     a, b, c, d = boxes.unbind(-1)
     if box_format == "cxcywh":
         a, b, c, d = a - 0.5 * c, b - 0.5 * d, a + 0.5 * c, b + 0.5 * d

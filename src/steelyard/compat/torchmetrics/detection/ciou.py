@@ -7,4 +7,4 @@ class CompleteIntersectionOverUnion(IntersectionOverUnion):
     """The mean complete IoU of all pairs of predicted and true boxes, or of those with the same label."""
 
     _iou_type = "ciou"
-    _invalid_val = -2.0  # unsure, min val could be just -1.5 as well
+    _invalid_val = -2.0  # complete IoU is never below -1.5

@@ -35,6 +35,8 @@ class TensorSide(DictSide):
         self.places = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)  # images, by their number
         self.labels = _column(labels, np.int64)
         _check(labels, boxes, scores)
+        for name, parts in (("iscrowd", crowds), ("area", areas)):
+            _check_lengths(name, parts or (), sizes)
         self.box = (
             None if boxes is None else _column([part for part in boxes if part.numel()], np.float64).reshape(-1, 4)
         )
@@ -159,6 +161,12 @@ def _column(parts: Sequence[Tensor], dtype: Any) -> Array:
     """Tensors one after the other, as an array."""
     arrays = [part.detach().cpu().to(torch.float64 if dtype is np.float64 else torch.int64).numpy() for part in parts]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
+
+
+def _check_lengths(name: str, parts: Sequence[Tensor], sizes: Sequence[int]) -> None:
+    for place, (part, size) in enumerate(zip(parts, sizes, strict=False)):
+        if part.numel() != size:
+            raise ValueError(f"Input '{name}' of sample {place} in targets has {part.numel()} values for {size} labels")
 
 
 def _check(labels: Sequence[Tensor], boxes: Sequence[Tensor] | None, scores: Sequence[Tensor] | None) -> None:

@@ -28,6 +28,7 @@ from steelyard.compat.trackeval._frames import (
     split_rows,
 )
 from steelyard.compat.trackeval.utils import TrackEvalException
+from steelyard.core.errors import Unsupported
 
 PLAIN = b"0123456789.,-+eE\r\n "
 
@@ -143,6 +144,18 @@ class _BaseDataset(ABC):
         elif self.config["TRACKERS_TO_EVAL"] is None or len(names) != len(self.tracker_list):
             raise TrackEvalException("List of tracker files and tracker display names do not match.")
         self.tracker_to_disp = dict(zip(self.tracker_list, names, strict=True))
+
+    def _check_report(self, there: set[str]) -> None:
+        """A report reads all sequences of a folder in the usual places: it must be them that were evaluated."""
+        usual = self.get_default_dataset_config().get("GT_LOC_FORMAT")
+        if self.data_is_zipped or self.config.get("GT_LOC_FORMAT") != usual:
+            raise Unsupported("files in archives or folders of their own have no report", remedy="Unpack them.")
+        left_out = sorted(there - set(self.seq_list))
+        if left_out:
+            raise Unsupported(
+                f"a report is of all sequences of a folder, and '{left_out[0]}' was not evaluated",
+                remedy="Evaluate all sequences of the folder, or copy those that you want to one of their own.",
+            )
 
     def _find_classes(self, valid: list[str], message: str) -> None:
         """Set the classes that are scored."""

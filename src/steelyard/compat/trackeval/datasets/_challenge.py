@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import csv
 import os
+from pathlib import Path
 from typing import Any
 
 from steelyard.compat.trackeval import utils
@@ -70,6 +71,10 @@ class _Challenge(_BaseDataset):
     def _truth_file(self, seq: str) -> str:
         name: str = self.config["GT_LOC_FORMAT"].format(gt_folder=self.gt_fol, seq=seq)
         return name
+
+    def _sequences_there(self) -> set[str]:
+        """The sequences of the folder of truths, whether they are evaluated or not."""
+        return {path.parent.parent.name for path in Path(self.gt_fol).glob("*/gt/gt.txt")}
 
     def get_display_name(self, tracker: str) -> str:
         return str(self.tracker_to_disp[tracker])

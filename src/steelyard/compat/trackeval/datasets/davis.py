@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 from typing import Any
 
@@ -149,9 +148,6 @@ class DAVIS(_BaseDataset):
     def _calculate_similarities(self, gt_dets_t: Any, tracker_dets_t: Any) -> Any:
         return self._calculate_mask_ious(gt_dets_t, tracker_dets_t, is_encoded=True, do_ioa=False)
 
-    def get_display_name(self, tracker: str) -> str:
-        return str(self.tracker_to_disp[tracker])
-
 
 def _read_pixels(path: str) -> Any:
     """The values of a picture as Pillow gives them; palette and grey PNG files are decoded in the native core."""
@@ -164,7 +160,7 @@ def _read_pixels(path: str) -> Any:
             pass  # Pillow reads more, such as palettes with transparent colours
     from PIL import Image
 
-    with Image.open(io.BytesIO(data)) as picture:
+    with Image.open(path) as picture:
         return np.array(picture)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,10 @@ class Kitti2DBox(_BaseDataset):
 
     def steelyard_inputs(self, tracker: str) -> tuple[str, Any, Any, dict[str, Any]]:
         """The arguments of `steelyard.evaluate` for a tracker."""
+        truth = os.path.join(self.gt_fol, "label_02")
+        self._check_report({path.stem for path in Path(truth).glob("*.txt")})
         results = os.path.join(self.tracker_fol, tracker, self.tracker_sub_fol)
-        return "tracking", os.path.join(self.gt_fol, "label_02"), results, {"options": {"benchmark": "kitti"}}
+        return "tracking", truth, results, {"options": {"benchmark": "kitti"}}
 
     def _words(self, text: bytes) -> bytes | None:
         """The text with numbers in the place of its classes; None where one is unknown."""
@@ -180,6 +183,8 @@ class Kitti2DBox(_BaseDataset):
             for t in range(timesteps):
                 if str(t) in by_time:
                     table = np.asarray(by_time[str(t)], dtype=float)[:, :NUMBERS]
+                    if table.shape[1] < 10:
+                        raise TrackEvalException(f"Cannot load {file}: there are not enough columns in the data.")
                     parts.append(np.hstack([table, np.ones((len(table), NUMBERS - table.shape[1]))]).T)
                     sizes[t] = len(table)
             sides.append((np.hstack(parts), sizes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from pathlib import Path
 from typing import Any
 
 from steelyard.compat.trackeval import utils
@@ -91,6 +92,8 @@ class KittiMOTS(_Mots):
 
     def steelyard_inputs(self, tracker: str) -> tuple[str, Any, Any, dict[str, Any]]:
         """The arguments of `steelyard.evaluate` for a tracker."""
+        truth = os.path.join(self.gt_fol, "label_02")
+        self._check_report({path.stem for path in Path(truth).glob("*.txt")})
         results = os.path.join(self.tracker_fol, tracker, self.tracker_sub_fol)
         options = {"benchmark": "mots", "first_frame": 0}
-        return "tracking", os.path.join(self.gt_fol, "label_02"), results, {"options": options}
+        return "tracking", truth, results, {"options": options}

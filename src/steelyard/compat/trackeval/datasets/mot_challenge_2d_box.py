@@ -27,7 +27,6 @@ from steelyard.compat.trackeval.datasets._base_dataset import (
 )
 from steelyard.compat.trackeval.datasets._challenge import _Challenge, challenge_defaults
 from steelyard.compat.trackeval.utils import TrackEvalException
-from steelyard.core.errors import Unsupported
 
 CLASSES = (
     "pedestrian",
@@ -64,9 +63,9 @@ class MotChallenge2DBox(_Challenge):
 
     def steelyard_inputs(self, tracker: str) -> tuple[str, Any, Any, dict[str, Any]]:
         """The arguments of `steelyard.evaluate` for a tracker."""
-        if self.data_is_zipped or self.config["GT_LOC_FORMAT"] != challenge_defaults()["GT_LOC_FORMAT"]:
-            raise Unsupported("files in archives or folders of their own have no report", remedy="Unpack them.")
-        benchmark = self.benchmark.lower() if self.do_preproc else "mot15"
+        self._check_report(self._sequences_there())
+        own = self.benchmark in ("MOT15", "MOT16", "MOT20")  # any other name has the rules of MOT17
+        benchmark = (self.benchmark.lower() if own else "mot17") if self.do_preproc else "mot15"
         results = os.path.join(self.tracker_fol, tracker, self.tracker_sub_fol)
         return "tracking", self.gt_fol, results, {"options": {"benchmark": benchmark}}
 

@@ -29,5 +29,6 @@ class MOTSChallenge(_Mots, _Challenge):
 
     def steelyard_inputs(self, tracker: str) -> tuple[str, Any, Any, dict[str, Any]]:
         """The arguments of `steelyard.evaluate` for a tracker."""
+        self._check_report(self._sequences_there())
         results = os.path.join(self.tracker_fol, tracker, self.tracker_sub_fol)
         return "tracking", self.gt_fol, results, {"options": {"benchmark": "mots"}}
