@@ -125,7 +125,23 @@ def test_own_names_of_columns(tmp_path: Path) -> None:
     columns = {"dish": "plate", "truth.weight": "grams", "prediction.weight": "guess"}
     assert guess(paths, columns).tasks == ("weights",)
     near = guess([write(tmp_path, "t.csv", "dish,weight\n"), paths[1]]).near
-    assert near == {"weights": ("prediction.dish", "prediction.weight")}
+    assert near == {"weights": {"prediction.dish": "", "prediction.weight": ""}}
+
+
+NEAR = [
+    ("dish_id,weight_g", "dish_id,weight_pred", {"weights": {"dish": "dish_id", "truth.weight": "weight_g", "prediction.weight": "weight_pred"}}),
+    ("filename,true_label", "filename,predicted", {"labels": {"truth.label": "true_label", "prediction.label": "predicted"}}),
+    ("image,class_label", "image,prediction", {"labels": {"truth.label": "class_label", "prediction.label": "prediction"}}),
+    ("foo,bar", "foo,baz", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("truth", "predictions", "near"), NEAR)
+def test_columns_that_may_be_meant(
+    tmp_path: Path, truth: str, predictions: str, near: dict[str, dict[str, str]]
+) -> None:
+    paths = [write(tmp_path, "t.csv", truth + "\n"), write(tmp_path, "p.csv", predictions + "\n")]
+    assert guess(paths).near == near
 
 
 def test_a_table_of_both_sides(tmp_path: Path) -> None:

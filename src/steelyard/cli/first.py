@@ -139,7 +139,10 @@ def _unclear(files: Sequence[str], options: Sequence[str], guessed: Guess) -> Un
         what, remedy = "the files fit several tasks", "Run the one that you mean:"
     else:
         what = "the task cannot be guessed from these files"
-        lacking = {task: [f"--map={name}=YOUR_COLUMN" for name in names] for task, names in guessed.near.items()}
+        lacking = {
+            task: [f"--map={name}={column or 'YOUR_COLUMN'}" for name, column in names.items()]
+            for task, names in guessed.near.items()
+        }
         rows = [_row(task, [*_command(task, files, options), *maps, *options]) for task, maps in lacking.items()]
         remedy = "Nearest are:" if rows else f"Name it: steelyard {shlex.join(_command('TASK', files, options))}"
     seen = _seen_text(files, guessed).splitlines()

@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
@@ -109,14 +110,14 @@ class Seen(Frozen):
 class Guess(Frozen):
     """The tasks that fit all files, best first, what each file looks like, and the order of the files.
 
-    `near` are tasks for which columns are missing, by task: the columns, as in a mapping of columns.
+    `near` are tasks for which columns are missing, by task: the columns, and which of the file's may be meant.
     `truth` is the place of the ground truth among the files, which is not 0 if they were named in another order.
     """
 
     tasks: tuple[str, ...]
     seen: tuple[Seen, ...]
     options: Mapping[str, str] = field(default_factory=dict)
-    near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    near: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     truth: int = 0
 
 
@@ -594,18 +595,45 @@ def _needed(
     return used, lacking[best]
 
 
-def _near(sides: Sequence[Seen], mapping: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Tasks of which tables have some columns, the nearest first, with the columns that are missing."""
+def _near(sides: Sequence[Seen], mapping: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Tasks of which tables have some columns, the nearest first: what is missing, and the column that may be meant.
+
+    A column counts for more, the fewer tasks need it; one that may be meant counts half. Tasks for which every column
+    may be there hide the others.
+    """
     if len(sides) < 2 or not all(side.columns for side in sides):
         return {}
     tasks, _ = catalogue.loaded_tasks()
+    seen = (("truth", sides[0].columns), ("prediction", sides[1].columns))
+    needs = {name: [_needed(task, side, names, mapping) for side, names in seen] for name, task in tasks.items()}
+    needing = Counter(name for each in needs.values() for used, lacking in each for name in {*used, *lacking})
     rows = []
     for task in tasks.values():
-        used, missing = _needed(task, "truth", sides[0].columns, mapping)
-        more, also = _needed(task, "prediction", sides[1].columns, mapping)
-        share = (len(used) + len(more)) / max(len(used) + len(more) + len(missing) + len(also), 1)
-        names = [name if name in also else f"truth.{name}" for name in missing]
-        names += [f"prediction.{name}" for name in also if name not in missing]
-        rows.append((share, task.name, tuple(names)))
+        (used, missing), (more, also) = needs[task.name]
+        meant = {f"truth.{name}": _meant(name, sides[0].columns) for name in missing}
+        joint = task.joint_columns or {}
+        meant |= {f"prediction.{name}": _meant(name, sides[1].columns, name in joint) for name in also}
+        weight = {name: 1 / needing[name] for name in (*used, *more, *missing, *also)}
+        whole = sum(weight[name] for name in (*used, *more, *missing, *also))
+        share = sum(weight[name] for name in (*used, *more))
+        share += sum(weight[name.partition(".")[2]] for name, column in meant.items() if column) / 2
+        if whole and share / whole >= LEAST_SHARE:
+            for name in set(missing) & set(also):  # one name for both sides
+                if meant[f"truth.{name}"] == meant[f"prediction.{name}"]:
+                    meant[name] = meant.pop(f"truth.{name}")
+                    del meant[f"prediction.{name}"]
+            rows.append((share / whole, task.name, meant))
     rows.sort(key=lambda row: -row[0])
-    return {name: missing for share, name, missing in rows[:3] if share >= LEAST_SHARE}
+    whole_rows = [row for row in rows if all(row[2].values())]
+    return {name: meant for _, name, meant in (whole_rows or rows)[:3]}
+
+
+def _meant(name: str, columns: Sequence[str], predicted: bool = False) -> str:
+    """The one column with a missing one's name as a word or, of predicted values, a word such as "predicted"; or ""."""
+    words = {column: re.split(r"[^a-z]+", column.lower()) for column in columns}
+    likely = [
+        column
+        for column in columns
+        if name in words[column] or (predicted and any(word.startswith("pred") for word in words[column]))
+    ]
+    return likely[0] if len(likely) == 1 else ""
