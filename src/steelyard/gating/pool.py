@@ -246,7 +246,7 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
         raw_weights = _by_name(_weight_file(fspath(weights)), called, fspath(weights))
     else:
         if not isinstance(weights, Iterable):
-            raise InvalidSetting(f"weights={weights!r} are no weights", remedy="Give a number for each set.")
+            raise InvalidSetting(f"weights={weights!r} is not a list of weights", remedy="Give a number for each set.")
         weights = list(weights)
         if len(weights) != len(called):
             raise ShapeMismatch(

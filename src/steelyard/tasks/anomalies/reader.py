@@ -120,7 +120,7 @@ def _in_rows(data: Any, column: str) -> Any:
     rows = isinstance(data, list | tuple) and bool(data) and isinstance(data[0], Mapping)
     if isinstance(data, np.ndarray | list | tuple) and not rows:
         if not getattr(data, "ndim", 1):
-            raise ShapeMismatch("one number is no map", where=column, remedy="Give images × height × width.")
+            raise ShapeMismatch("one number is not a map", where=column, remedy="Give images × height × width.")
         data = {"image": np.arange(len(data)), column: data}
     if not isinstance(data, Mapping) or column not in data:
         return data

@@ -108,7 +108,7 @@ def _table(source: str, made: list[Row]) -> Table:
 
 
 def _table_of(data: Any, side: str, pages: list[str] | None = None) -> Table | None:
-    """The rows of files that are no tables; None where they are."""
+    """The rows of files that are not tables; None for tables."""
     if not isinstance(data, str | PathLike):
         return None
     path, source = Path(data), str(data)
