@@ -978,3 +978,38 @@ def test_nothing_is_drawn_or_explained_where_no_object_has_both() -> None:
     printed = {each.tool: each.theirs for each in report.explanations}
     assert all(math.isnan(value) for value in printed["torchmetrics"].values())
     assert [math.isnan(printed["anomalib"][name]) for name in ("AUROC", "AUPR")] == [True, True]
+
+
+@pytest.mark.parametrize(("good", "defective"), [(1, 60), (60, 1), (3, 60), (60, 5)])
+def test_intervals_rest_on_the_rarer_kind_of_image(good: int, defective: int) -> None:
+    """All ranked right: the exact limit of so many units that all agree, above chance for AUROC."""
+    labels = [0] * good + [1] * defective
+    image = [f"i{k}" for k in range(good + defective)]
+    report = sy.evaluate(
+        "anomalies", {"image": image, "label": labels}, {"image": image, "score": [k / 100 for k in range(len(image))]}
+    )
+    low = 0.025 ** (1 / min(good, defective))
+    expected = {"image_auroc": 0.5 + low / 2, "image_ap": low, "image_f1_max": low}
+    for spec, end in expected.items():
+        assert report[spec].interval == (pytest.approx(end, abs=1e-12), 1.0)
+        assert f"rests on {min(good, defective)} unit" in " ".join(report[spec].notes)
+
+
+def test_intervals_of_pixels_rest_on_few_defective_images() -> None:
+    """Few defective images decide a figure of pixels; few good ones do not, but for AUPIMO, which needs them."""
+    specs = ["pixel_auroc", "pixel_ap", "pixel_f1_max", "aupro@0.3", "auspro@0.05", "pro(threshold=2)", "seg_iou"]
+    specs.append("aupimo(low=0.1, high=0.5)")
+    rng = np.random.default_rng(5)
+    for good, defective in ((30, 3), (3, 30)):
+        maps = [rng.normal(size=(8, 8)) for _ in range(good + defective)]
+        masks = [np.zeros((8, 8), np.uint8) for _ in maps]
+        for k in range(good, len(maps)):
+            masks[k][2:5, 2:5] = 1
+            maps[k] += rng.uniform(0, 3) * masks[k]
+        image = [f"i{k}" for k in range(len(maps))]
+        label = [0] * good + [1] * defective
+        report = sy.evaluate(
+            "anomalies", {"image": image, "label": label, "mask": masks}, {"image": image, "map": maps}, specs
+        )
+        few = [spec for spec in report.scores if "rests on 3 units" in " ".join(report[spec].notes)]
+        assert few == (list(report.scores) if defective == 3 else ["aupimo(low=0.1, high=0.5)"])
