@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.metric import Between, Metric, UnitClasses
 from steelyard.core.pairs import Array
@@ -45,7 +46,7 @@ class OverObjects(Metric):
     """Base of the metrics that are means over objects."""
 
     range = (0.0, 1.0)
-    averaged: ClassVar[str] = "objects"  # what the mean is over
+    averaged: ClassVar[tuple[str, str]] = ("object", "objects")  # what the mean is over: one of it, several
 
     @property
     @abstractmethod
@@ -64,8 +65,8 @@ class OverObjects(Metric):
         pooled = ("Scores of all objects are pooled.",) if totals.metadata.flags.get("objects") == "pool" else ()
         if len(values) < 2:
             return pooled
-        lacking = f"; {len(values) - defined} have no value" if defined < len(values) else ""
-        return (*pooled, f"Mean of {defined} {self.averaged}{lacking}.")
+        lacking = f"; {count_text(len(values) - defined, 'other', 'have')} no value" if defined < len(values) else ""
+        return (*pooled, f"Mean of {defined} {self.averaged[defined != 1]}{lacking}.")
 
 
 class ImageMetric(OverObjects):
@@ -192,6 +193,12 @@ class PixelMetric(OverObjects):
     def regions(self) -> Regions:
         """The packed scores that are read."""
         return Regions()
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        for what, side in (("maps", "predictions hold"), ("masks", "truth holds")):
+            if what not in totals.metadata.holds:
+                return f"the {side} no {what}"
+        return super().undefined_reason(totals)
 
     def unit_classes(self, state: State) -> UnitClasses | None:
         """None where most images are defective, unless good images are needed: others have normal pixels, too."""
@@ -406,7 +413,7 @@ class Auspro(RegionArea):
 
     name = "auspro"
     title = "AUsPRO"
-    averaged = "objects or groups of defects"
+    averaged = ("object or group of defects", "objects or groups of defects")
     at = "limit"
     aliases = ("au_spro", "spro")
     reference = "the MVTec LOCO evaluation script"
@@ -490,7 +497,7 @@ class Aupimo(PixelMetric):
 class AtThreshold(PixelMetric):
     """Base of the metrics at one threshold."""
 
-    threshold: float = 0.5
+    threshold: Annotated[float, Between(-1e300, 1e300)] = 0.5
 
     @property
     def label(self) -> str:
