@@ -489,6 +489,18 @@ def test_what_sets_and_concepts_leave_out_is_counted() -> None:
     ]
 
 
+def test_presence_rests_on_the_rarer_kind_of_image() -> None:
+    """Two images of 60 without the object, all right: the exact limit of two units that agree, above chance."""
+    nowhere = [k < 2 for k in range(60)]
+    truth = {"image": list(range(60)), "expression": ["cup"] * 60}
+    truth |= {name: [None if none else 5 for none in nowhere] for name in ("x", "y", "w", "h")}
+    report = sy.evaluate("grounding", truth, truth, ["cgf1", "il_mcc", "pmf1"])
+    for spec in ("cgf1", "il_mcc"):
+        assert report[spec].interval == (pytest.approx(0.025**0.5, abs=1e-12), 1.0)
+        assert "2 units of class 'without objects'" in " ".join(report[spec].notes)
+    assert report["pmf1"].interval == (pytest.approx(0.025 ** (1 / 58), abs=1e-12), 1.0)
+
+
 def test_checks_of_replies() -> None:
     """Replies above the declared scale, and replies that are not boxes."""
     rows = 40

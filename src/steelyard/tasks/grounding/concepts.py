@@ -13,12 +13,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.block import Block, SumBlock
 from steelyard.core.counts import share_text
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.metric import Between, Metric
+from steelyard.core.metric import Between, Metric, UnitClasses
 from steelyard.core.pairs import Array
 from steelyard.core.records import factorize
-from steelyard.core.state import TotalsView
+from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.grounding.data import GroundingPairs, Objects
@@ -192,6 +193,16 @@ class OfConcepts(Metric):
         return np.where((both + missed > 0) & (neither + false > 0), value, np.nan)
 
 
+def presence_of_units(block: Block) -> UnitClasses | None:
+    """Which units hold items with truth, and which hold items without; MCC rests on the fewer."""
+    if not isinstance(block, SumBlock):
+        return None
+    both, false, missed, neither = block.values[:, PRESENCE].T
+    some, none = np.flatnonzero(both + missed > 0), np.flatnonzero(false + neither > 0)
+    code = np.repeat([0, 1], [len(some), len(none)])
+    return UnitClasses(np.concatenate([some, none]), code, ("with objects", "without objects"))
+
+
 class AtThresholds(OfConcepts):
     """Base of those that are a mean over ten thresholds, or the value at one of them."""
 
@@ -237,6 +248,10 @@ class CgF1(AtThresholds):
     name = "cgf1"
     title = "cgF1"
     range = (-1.0, 1.0)
+    chance = 0.0
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        return presence_of_units(state.blocks[self.concept_sum()])
 
     def reduce(self, totals: TotalsView) -> Floats:
         return self.at_thresholds(self.f1(totals) * self.mcc(totals)[:, np.newaxis])
@@ -286,6 +301,10 @@ class PresenceMcc(OfConcepts):
     name = "il_mcc"
     title = "Presence (MCC)"
     range = (-1.0, 1.0)
+    chance = 0.0
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        return presence_of_units(state.blocks[self.concept_sum()])
 
     def reduce(self, totals: TotalsView) -> Floats:
         return self.mcc(totals)
