@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InvalidValue, MissingKey, ShapeMismatch, UnknownName, nearest
+from steelyard.core.errors import EmptyCell, InvalidValue, MissingKey, ShapeMismatch, UnknownName, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, as_object
 from steelyard.io.table import Table
@@ -29,10 +29,18 @@ def rows_of(values: Any) -> Any:
 
 def mask_column(table: Table, name: str, values: Array) -> Array:
     """Each cell as a packed mask."""
+    from steelyard.io.read import is_empty
+
     sizes = [table.columns.get(side) for side in ("height", "width")]
     masks: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist()):
         size = tuple(-1 if side is None else _whole(side[row]) for side in sizes)
+        if is_empty(value):
+            raise EmptyCell(
+                "there is no mask",
+                where=f"{table.place(row)}, column '{name}'",
+                remedy=f"{_MASK} Where nothing is there, give one without a pixel.",
+            )
         try:
             masks[row] = pack_mask(value, size)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:

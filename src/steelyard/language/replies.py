@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -70,6 +70,13 @@ _LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]*")
 _LETTER_TEXT = re.compile(r"[(\[]?([A-Za-z])[)\].:]+\s*(.+)", re.DOTALL)
 _SAID = re.compile(r"\b(?:answer|option|choice)\b(?:\s+is)?\s*:?\s*\**[(\[]?([A-Z])\b(?!['’]\w)")
 _NOUN = re.compile(r"A\s+(?!(?:or|and|is|was|because|since|as)\b)[a-z]")
+_DENIED_BEFORE = re.compile(
+    r"(?:\b(?:not|neither|nor|cannot)|n['’]t)(?:\s+be)?\s+(?:an?\s+|the\s+)?(?:(?:answer|option|choice)\s+)?[(\[*]*$",
+    re.I,
+)
+_DENIED_BEHIND = re.compile(
+    r"[)\]*]*\s+(?:(?:is|was|seems|looks)\s+(?:\w+ly\s+)?(?:not|wrong|incorrect|false)|isn['’]t|wasn['’]t)\b", re.I
+)
 _ALONE = re.compile(r"(?<![\w'’])([A-Z])(?![\w'’])")
 
 
@@ -77,7 +84,8 @@ def read_choice(text: str, options: Mapping[str, str], extract: str = "stated") 
     """The letter of the option that a reply names; None where it names none or several.
 
     `strict`: the whole reply is a letter, a letter and that option's text, or an option's text. `stated`: else its
-    first line is, or it says "the answer is B", or it names one letter or one option's text and no other.
+    first line is, or it says "the answer is B", or it names one letter or one option's text and no other. What is
+    denied ("not A", "A is wrong") is not named.
     """
     text = _unwrap_reply(text)
     whole = _whole(text, options)
@@ -88,14 +96,21 @@ def read_choice(text: str, options: Mapping[str, str], extract: str = "stated") 
         read = _whole(_unwrap_reply(first), options)
         if read is not None:
             return read or None
-    letters = [letter for letter in _SAID.findall(text) if letter in options]
+    said = (match for match in _SAID.finditer(text) if match[1] in options)
+    letters = [match[1] for match in said if not _all_denied(text, [match.span(1)])]
     if letters:
         return letters[-1] if len(set(letters)) == 1 else None
-    texts = [letter for letter, option in options.items() if option and _holds(text, option)]
-    alone = {m.group(1) for m in _ALONE.finditer(text) if m.group(1) in options and not _article(text, m.start(1))}
-    if len(texts) == 1 and alone <= set(texts):
-        return texts[0]
-    return alone.pop() if len(alone) == 1 and not texts else None
+    texts = {letter: found for letter, option in options.items() if option and (found := _places(text, option))}
+    alone: dict[str, list[tuple[int, int]]] = {}
+    for match in _ALONE.finditer(text):
+        if match[1] in options and not _article(text, match.start(1)):
+            alone.setdefault(match[1], []).append(match.span(1))
+    if len(texts) == 1 and alone.keys() <= texts.keys():
+        folded = _fold_reply(text)
+        return next((letter for letter, found in texts.items() if not _all_denied(folded, found)), None)
+    if len(alone) != 1 or texts:
+        return None
+    return next((letter for letter, found in alone.items() if not _all_denied(text, found)), None)
 
 
 def _whole(text: str, options: Mapping[str, str]) -> str | None:
@@ -121,8 +136,14 @@ def _fold_reply(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!")
 
 
-def _holds(text: str, option: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(_fold_reply(option))}(?!\w)", _fold_reply(text)) is not None
+def _places(text: str, option: str) -> list[tuple[int, int]]:
+    """Where the text of an option stands in a folded reply."""
+    return [m.span() for m in re.finditer(rf"(?<!\w){re.escape(_fold_reply(option))}(?!\w)", _fold_reply(text))]
+
+
+def _all_denied(text: str, places: Iterable[tuple[int, int]]) -> bool:
+    """Whether a reply denies what it names, wherever it does: "not A", "A is wrong"."""
+    return all(_DENIED_BEFORE.search(text, max(0, a - 40), a) or _DENIED_BEHIND.match(text, b) for a, b in places)
 
 
 def _article(text: str, place: int) -> bool:

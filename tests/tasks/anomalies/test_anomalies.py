@@ -978,3 +978,99 @@ def test_nothing_is_drawn_or_explained_where_no_object_has_both() -> None:
     printed = {each.tool: each.theirs for each in report.explanations}
     assert all(math.isnan(value) for value in printed["torchmetrics"].values())
     assert [math.isnan(printed["anomalib"][name]) for name in ("AUROC", "AUPR")] == [True, True]
+
+
+@pytest.mark.parametrize(("good", "defective"), [(1, 60), (60, 1), (3, 60), (60, 5)])
+def test_intervals_rest_on_the_rarer_kind_of_image(good: int, defective: int) -> None:
+    """All ranked right: the exact limit of so many units that all agree, above chance for AUROC."""
+    labels = [0] * good + [1] * defective
+    image = [f"i{k}" for k in range(good + defective)]
+    report = sy.evaluate(
+        "anomalies", {"image": image, "label": labels}, {"image": image, "score": [k / 100 for k in range(len(image))]}
+    )
+    low = 0.025 ** (1 / min(good, defective))
+    expected = {"image_auroc": 0.5 + low / 2, "image_ap": low, "image_f1_max": low}
+    for spec, end in expected.items():
+        assert report[spec].interval == (pytest.approx(end, abs=1e-12), 1.0)
+        assert f"rests on {min(good, defective)} unit" in " ".join(report[spec].notes)
+
+
+def test_intervals_of_pixels_rest_on_few_defective_images() -> None:
+    """Few defective images decide a figure of pixels; few good ones do not, but for AUPIMO, which needs them."""
+    specs = ["pixel_auroc", "pixel_ap", "pixel_f1_max", "aupro@0.3", "auspro@0.05", "pro(threshold=2)", "seg_iou"]
+    specs.append("aupimo(low=0.1, high=0.5)")
+    rng = np.random.default_rng(5)
+    for good, defective in ((30, 3), (3, 30)):
+        maps = [rng.normal(size=(8, 8)) for _ in range(good + defective)]
+        masks = [np.zeros((8, 8), np.uint8) for _ in maps]
+        for k in range(good, len(maps)):
+            masks[k][2:5, 2:5] = 1
+            maps[k] += rng.uniform(0, 3) * masks[k]
+        image = [f"i{k}" for k in range(len(maps))]
+        label = [0] * good + [1] * defective
+        report = sy.evaluate(
+            "anomalies", {"image": image, "label": label, "mask": masks}, {"image": image, "map": maps}, specs
+        )
+        few = [spec for spec in report.scores if "rests on 3 units" in " ".join(report[spec].notes)]
+        assert few == (list(report.scores) if defective == 3 else ["aupimo(low=0.1, high=0.5)"])
+
+
+def four_images() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two good and two defective images; one good image has the highest score of all."""
+    mask = np.zeros((3, 4), np.uint8)
+    mask[1, 1:3] = 1
+    maps = [np.full((3, 4), score) + shape * mask for score, shape in ((0.1, 0), (0.9, 0), (0.2, 0.3), (0.4, 0.2))]
+    image = ["a", "b", "c", "d"]
+    return {"image": image, "label": [0, 0, 1, 1], "mask": [mask * 0, mask * 0, mask, mask]}, {
+        "image": image,
+        "map": maps,
+    }
+
+
+def test_figures_of_images_need_no_masks() -> None:
+    """Labels and maps alone: by hand 2 of 4 pairs are in order. Figures of pixels say what is missing."""
+    truth, predictions = four_images()
+    del truth["mask"]
+    assert values(truth, predictions, "image_auroc") == [0.5]
+    assert list(sy.evaluate("anomalies", truth, predictions, confidence=None).scores) == [
+        "image_auroc",
+        "image_ap",
+        "image_f1_max",
+    ]
+    with refuses("E-missing-data", "c", "mask"):
+        values(truth, predictions, "pixel_auroc")
+    scores = {"image": truth["image"], "score": [0.1, 0.9, 0.2, 0.4]}
+    for sides, reason in (((truth, scores), "maps"), ((four_images()[0], scores), "maps")):
+        report = sy.evaluate("anomalies", *sides, ["pixel_auroc"], confidence=None)
+        assert reason in report["pixel_auroc"].undefined_reason
+
+
+@pytest.mark.parametrize("empty", ["", None, np.zeros((0, 0))], ids=["text", "none", "array"])
+@pytest.mark.parametrize("metric", ["image_auroc", "pixel_auroc"])
+def test_an_image_without_a_map_is_an_error(empty: Any, metric: str) -> None:
+    truth, predictions = four_images()
+    predictions["map"][2] = empty
+    with refuses("E-missing-data", "c", "map"):
+        values(truth, predictions, metric)
+
+
+def test_a_mask_of_a_good_image_is_an_error() -> None:
+    truth, predictions = four_images()
+    truth["label"] = [0, 0, 0, 1]
+    with refuses("E-invalid-value", "c", "2 defective pixels"):
+        values(truth, predictions, "pixel_auroc")
+
+
+def test_one_object_of_two_has_a_value() -> None:
+    truth, predictions = four_images()
+    truth["object"] = ["nut", "bolt", "nut", "nut"]
+    assert sy.evaluate("anomalies", truth, predictions, ["image_auroc"], confidence=None)["image_auroc"].notes == (
+        "Mean of 1 object; 1 other has no value.",
+    )
+
+
+def test_a_threshold_that_is_no_number_is_refused() -> None:
+    with refuses("E-invalid-spec", "threshold"):
+        values(*four_images(), "seg_f1(threshold=nan)")
+    with refuses("E-invalid-spec", "threshold"):
+        values(*four_images(), "pro(threshold=high)")

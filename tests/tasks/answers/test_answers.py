@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.paths import TESTS
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -194,7 +195,8 @@ CHOICES = {
     "B. a dog": "B", "I think A or B": None, "A cat is on the mat": "A", "B\n\nBecause it barks": "B", "**C**": "C",
     "None of them": None, "E": None, "It is not A, it is B": None, "option D": "D", "\\boxed{B}": "B",
     '{"answer": "B"}': "B", "": None, "A. a dog": None, "[D]": "D", "B) a dog.": "B", "The cat is a fish": "D", "A or C": None,
-    "A is right": "A",
+    "A is right": "A", "The answer is not B": None, "Not C": None, "It is not a dog": None, "B is wrong": None,
+    "Option B is incorrect; the answer is D": "D", "It can't be B": None, "I am not sure, but B": "B",
 }  # fmt: skip
 STRICT = (
     "A",
@@ -219,6 +221,26 @@ def test_choices_are_read_by_the_stated_rule() -> None:
     for reply, letter in CHOICES.items():
         assert replies.read_choice(reply, options) == letter, reply
         assert replies.read_choice(reply, options, "strict") == (letter if reply in STRICT else None), reply
+
+
+def test_an_outcome_may_have_capital_letters() -> None:
+    truth = {"question": [1, 2, 3], "answer": ["a", "b", "c"]}
+    replies_of = {**truth, "outcome": ["OK", " Ok ", "Refusal"]}
+    assert sy.evaluate("answers", truth, replies_of, ["answered"], confidence=None)["answered"].value == 2 / 3
+
+
+def test_texts_that_take_minutes_to_align_are_refused() -> None:
+    """A runaway reply to a short text is scored; two texts of a million characters are not."""
+    long = "a" * 1_000_000
+    short = sy.evaluate("answers", {"question": [1], "answer": ["b"]}, {"question": [1], "answer": [long]}, ["cer"])
+    assert short["cer"].value == 1_000_000
+    for metric in ("cer", "anls"):
+        with refuses("E-too-large", "1,000,000"):
+            sides = {"question": [1], "answer": ["b" * 1_000_000]}, {"question": [1], "answer": [long]}
+            sy.evaluate("answers", *sides, [metric], confidence=None)
+    words = {"question": [1], "answer": ["b " * 300_000]}, {"question": [1], "answer": ["a " * 300_000]}
+    with refuses("E-too-large", "300,000"):
+        sy.evaluate("answers", *words, ["wer"], confidence=None)
 
 
 def test_choices_by_hand() -> None:

@@ -505,13 +505,21 @@ def test_overall_with_scores_of_formulas(tmp_path: Path) -> None:
     reply = {"page": ["p.jpg", "q.jpg"], "markdown": [f"{A}\n{TABLE}\n$$x = 1$$\n$$y = 2$$", f"{B}\n$$x = 1$$"]}
     path = tmp_path / "cdm.json"
     path.write_text(json.dumps({"p.jpg_0_[0]": 0.25, "p.jpg_1_[1]": 0.75}), encoding="utf-8")
-    values = scores(truth, reply, "overall", options={"scores": str(path)})
-    assert values == pytest.approx([(1 + 1 + 0.25) / 3 * 100])
+    scored = sy.evaluate("documents", truth, reply, "overall", confidence=None, options={"scores": str(path)})[
+        "overall"
+    ]
+    assert scored.value == pytest.approx((1 + 1 + 0.25) / 3 * 100)
+    assert scored.notes == ("1 of 2 pages has formulas without a CDM, and counts as 0.",)
     bare = sy.evaluate("documents", truth, reply, "overall", confidence=None)
     assert "CDM" in bare["overall"].undefined_reason
     path.write_text(json.dumps({"r.jpg_0_[0]": 0.25}), encoding="utf-8")
     with refuses("E-unmatched", "r"):
         scores(truth, reply, "overall", options={"scores": str(path)})
+
+
+def test_a_page_given_twice_is_refused() -> None:
+    with refuses("E-duplicate-key", "p"):
+        scores(blocks(A), {"page": ["p", "p"], "markdown": [A, A]}, "text_edit")
 
 
 def test_one_html_file_of_pages(tmp_path: Path) -> None:

@@ -441,11 +441,64 @@ def test_outlines_of_what_masks_share_miss_and_add() -> None:
         ("E-invalid-setting", TRUTH, TRUTH, {"coordinates": "999999"}),
         ("E-incompatible", {**TRUTH, "text": ["a", "b", "c"]}, {**TRUTH, "text": ["a", "b", "d"]}, {}),
         ("E-missing-column", TRUTH, {"image": ["a"], "expression": ["x"]}, {}),
+        ("E-missing-column", TRUTH, {"image": ["a"], "expression": ["x"], "px": [3]}, {}),
+        ("E-out-of-range", TRUTH, {"image": ["a"], "expression": ["x"], "px": [float("nan")], "py": [3]}, {}),
     ],
 )
 def test_bad_input(code: str, truth: Side, predicted: Side, options: dict[str, str]) -> None:
     with refuses(code):
         scores(truth, predicted, "acc@0.5", options=options)
+
+
+FULL: dict[str, Any] = {"size": [4, 8], "counts": [0, 32]}
+SQUARE: dict[str, Any] = {"size": [4, 4], "counts": [0, 16]}
+
+
+@pytest.mark.parametrize(
+    ("code", "truth", "predicted", "metric"),
+    [
+        ("E-shape-mismatch", [FULL], [SQUARE], "miou"),
+        ("E-shape-mismatch", [FULL], [SQUARE], "cgf1"),
+        ("E-shape-mismatch", [FULL, SQUARE], [FULL], "miou"),
+        ("E-shape-mismatch", [FULL], [FULL, SQUARE], "miou"),
+        ("E-empty-cell", [FULL, None], [FULL], "miou"),
+        ("E-empty-cell", [FULL], [""], "miou"),
+        ("E-invalid-value", [5], [FULL], "miou"),
+    ],
+)
+def test_masks_that_do_not_fit(code: str, truth: list[Any], predicted: list[Any], metric: str) -> None:
+    sides = [{"image": ["a"] * len(of), "expression": ["cup"] * len(of), "mask": of} for of in (truth, predicted)]
+    with refuses(code, "mask"):
+        scores(*sides, metric)
+
+
+def test_what_sets_and_concepts_leave_out_is_counted() -> None:
+    """Boxes with a score below 0.5, and expressions that are not annotated exhaustively."""
+    truth = {**TRUTH, "exhaustive": [True, True, False]}
+    found = {**TRUTH, "score": [0.4, 0.9, 0.3]}
+    report = sy.evaluate("grounding", truth, found, ["exact_set", "box_recall", "pmf1"], confidence=None)
+    assert [score.value for score in report.scores.values()] == pytest.approx([1 / 3, 1 / 3, 2 / 3])
+    low = "2 of 3 boxes have a score below 0.5 and are left out."
+    assert [score.notes for score in report.scores.values()] == [
+        (low,),
+        (low,),
+        (
+            "1 of 3 expressions is not annotated exhaustively and left out.",
+            "1 of 2 boxes has a score below 0.5 and is left out.",
+        ),
+    ]
+
+
+def test_presence_rests_on_the_rarer_kind_of_image() -> None:
+    """Two images of 60 without the object, all right: the exact limit of two units that agree, above chance."""
+    nowhere = [k < 2 for k in range(60)]
+    truth = {"image": list(range(60)), "expression": ["cup"] * 60}
+    truth |= {name: [None if none else 5 for none in nowhere] for name in ("x", "y", "w", "h")}
+    report = sy.evaluate("grounding", truth, truth, ["cgf1", "il_mcc", "pmf1"])
+    for spec in ("cgf1", "il_mcc"):
+        assert report[spec].interval == (pytest.approx(0.025**0.5, abs=1e-12), 1.0)
+        assert "2 units of class 'without objects'" in " ".join(report[spec].notes)
+    assert report["pmf1"].interval == (pytest.approx(0.025 ** (1 / 58), abs=1e-12), 1.0)
 
 
 def test_checks_of_replies() -> None:

@@ -133,7 +133,7 @@ TABLES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "pixels of floats": ("masks", {"mask": [np.ones((20, 30))]}, ["E-invalid-value", "row 0", "float64"]),
     "a cell that is not JSON": ("masks", {"mask": ["[[1, 2"]}, ["E-invalid-value", "predictions, row 0, column 'mask'"]),
     "a mask of another size": ("masks", {"mask": [np.ones((20, 31), bool)]}, ["E-shape-mismatch", "20", "31", "30"]),
-    "a cell that is nan": ("masks", {"mask": [float("nan")]}, ["E-invalid-value", "predictions, row 0, column 'mask'"]),
+    "a cell that is nan": ("masks", {"mask": [float("nan")]}, ["E-empty-cell", "predictions, row 0, column 'mask'"]),
     "a score that is nan": ("masks", {"mask": [np.ones((20, 30), bool)], "score": [float("nan")]}, ["E-invalid-number", "predictions, row 0, column 'score'"]),
     "a keypoint that is nan": ("keypoints", {"keypoints": [[float("nan")] * 51]}, ["E-invalid-value", "predictions, row 0, column 'keypoints'"]),
     "other keypoints than the truth": ("keypoints", {"keypoints": [[1.0] * 48]}, ["E-shape-mismatch", "48", "51"]),

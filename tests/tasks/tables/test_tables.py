@@ -355,6 +355,14 @@ def test_bad_truths_and_replies_are_refused() -> None:
         scores(good, good, "grits_loc")
     with refuses("E-shape-mismatch"):
         scores({**good, "boxes": ["[null]"]}, {**good, "boxes": ["[]"]}, "grits_loc")
+    for code, box in (
+        ("E-out-of-range", "[10, 10, 8, 8]"),
+        ("E-invalid-value", "[NaN, 0, 1, 1]"),
+        ("E-invalid-value", "5"),
+    ):
+        boxed = {**good, "boxes": [f"[{', '.join([box] * 2)}]"]}
+        with refuses(code, "boxes"):
+            scores(boxed, boxed, "grits_loc")
     large = side(wrapped("<tr>" + "<td>" * 5000))
     report = sy.evaluate("tables", good, large, ["teds", "grits_con", "cell_f1"], confidence=None)
     assert [report[name].value for name in ("teds", "grits_con", "cell_f1")] == [0.0, 0.0, 0.0]

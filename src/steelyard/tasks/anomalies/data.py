@@ -232,8 +232,18 @@ class AnomalyPairs(Pairs):
         row = int(self.prediction_row[pair])
         return "map" in self.prediction and row >= 0 and len(self.prediction["map"][row]) > 0
 
-    def picture(self, pair: int) -> Picture:
-        """The map and the mask of a pair."""
+    def refuse_no_map(self, pair: int) -> None:
+        """Raise where other images have a map and this one has none."""
+        if "map" in self.prediction:
+            row = int(self.prediction_row[pair])
+            raise MissingData(
+                f"image '{self.prediction['image'][row]}' has no map",
+                where=self.prediction.where(row, "map"),
+                remedy="Give a map for each image, or leave the row out and choose `missing='skip'`.",
+            )
+
+    def picture(self, pair: int, needs_mask: bool = True) -> Picture:
+        """The map and the mask of a pair. A defective image without a mask is an error where one is needed."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
         where = _place(self.prediction, other, "map")
         try:
@@ -248,6 +258,8 @@ class AnomalyPairs(Pairs):
             return Picture(self._fit(scores, size, where, row) if size is not None else scores, None, [])
         mask, channels = self.open_mask(row)
         if mask is None:
+            if not needs_mask:
+                return Picture(scores, None, [])
             raise MissingData(
                 f"image '{self.truth['image'][row]}' is defective and has no mask",
                 where=self.truth.place(row),
@@ -277,8 +289,18 @@ class AnomalyPairs(Pairs):
     def _good_size(self, row: int) -> tuple[int, ...] | None:
         """The size of a good image: that of its mask, or where maps are enlarged that of its file or of other masks."""
         if "map" in self.truth and len(self.truth["map"][row]):
-            value = self.truth["map"][row]
-            return self.open_mask(row)[0].shape if not str(value).endswith(os.sep) else None  # type: ignore[union-attr]
+            if str(self.truth["map"][row]).endswith(os.sep):
+                return None
+            mask = self.open_mask(row)[0]
+            assert mask is not None
+            if mask.any():
+                raise InvalidValue(
+                    f"image '{self.truth['image'][row]}' is labelled good, and its mask has "
+                    f"{count_text(int(mask.sum()), 'defective pixel')}",
+                    where=_place(self.truth, row, "map"),
+                    remedy="Correct the label or the mask.",
+                )
+            return mask.shape
         if self.options.of("resize") == "no":
             return None
         file = self.truth.other.get("file")

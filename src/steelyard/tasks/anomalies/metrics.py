@@ -13,13 +13,16 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.metric import Between, Metric
-from steelyard.core.state import TotalsView
+from steelyard.core.metric import Between, Metric, UnitClasses
+from steelyard.core.pairs import Array
+from steelyard.core.rows import RowsBlock
+from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import RankingReader, Requirement
 from steelyard.core.weights import Floats
-from steelyard.tasks.anomalies.pixels import KNOTS
-from steelyard.tasks.anomalies.readers import ImageFigure, PixelFigure
+from steelyard.tasks.anomalies.pixels import KNOTS, pixels_of
+from steelyard.tasks.anomalies.readers import ImageFigure, PixelFigure, image_rows
 from steelyard.tasks.anomalies.statistics import ImageScores, Regions
 
 
@@ -30,11 +33,20 @@ def mean_over_objects(values: Floats) -> Floats:
         return np.asarray(np.nanmean(values, axis=1))
 
 
+KINDS = ("good", "defective")  # classes of images
+
+
+def of_objects_with_both(unit: Array, objects: Array, defective: Array) -> UnitClasses:
+    """Whether images are defective, of the objects that have good and defective ones."""
+    both = np.isin(objects, objects[defective]) & np.isin(objects, objects[~defective])
+    return UnitClasses(unit[both], defective[both].astype(np.int64), KINDS)
+
+
 class OverObjects(Metric):
     """Base of the metrics that are means over objects."""
 
     range = (0.0, 1.0)
-    averaged: ClassVar[str] = "objects"  # what the mean is over
+    averaged: ClassVar[tuple[str, str]] = ("object", "objects")  # what the mean is over: one of it, several
 
     @property
     @abstractmethod
@@ -53,8 +65,8 @@ class OverObjects(Metric):
         pooled = ("Scores of all objects are pooled.",) if totals.metadata.flags.get("objects") == "pool" else ()
         if len(values) < 2:
             return pooled
-        lacking = f"; {len(values) - defined} have no value" if defined < len(values) else ""
-        return (*pooled, f"Mean of {defined} {self.averaged}{lacking}.")
+        lacking = f"; {count_text(len(values) - defined, 'other', 'have')} no value" if defined < len(values) else ""
+        return (*pooled, f"Mean of {defined} {self.averaged[defined != 1]}{lacking}.")
 
 
 class ImageMetric(OverObjects):
@@ -68,6 +80,13 @@ class ImageMetric(OverObjects):
     @property
     def reading(self) -> ImageFigure:
         return ImageFigure(self._scores, self.figure)
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        block = state.blocks[self._scores]
+        if not isinstance(block, RowsBlock):
+            return None
+        unit, objects, _, defective = image_rows(block)
+        return of_objects_with_both(unit, objects, defective)
 
     @property
     def _scores(self) -> ImageScores:
@@ -168,10 +187,28 @@ def threshold_note(values: Floats) -> tuple[str, ...]:
 class PixelMetric(OverObjects):
     """Base of the metrics of pixels."""
 
+    needs_good: ClassVar[bool] = False  # whether normal pixels of defective images do not count
+
     @property
     def regions(self) -> Regions:
         """The packed scores that are read."""
         return Regions()
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        for what, side in (("maps", "predictions hold"), ("masks", "truth holds")):
+            if what not in totals.metadata.holds:
+                return f"the {side} no {what}"
+        return super().undefined_reason(totals)
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """None where most images are defective, unless good images are needed: others have normal pixels, too."""
+        block = state.blocks[self.regions]
+        if not isinstance(block, RowsBlock):
+            return None
+        pixels = pixels_of(block)
+        unit = np.flatnonzero(pixels.there)
+        held = of_objects_with_both(unit, np.array(pixels.objects, dtype=str)[unit], np.isin(unit, pixels.region_unit))
+        return held if self.needs_good or 2 * held.code.sum() < len(held.code) else None
 
 
 class PixelAuroc(PixelMetric):
@@ -376,7 +413,7 @@ class Auspro(RegionArea):
 
     name = "auspro"
     title = "AUsPRO"
-    averaged = "objects or groups of defects"
+    averaged = ("object or group of defects", "objects or groups of defects")
     at = "limit"
     aliases = ("au_spro", "spro")
     reference = "the MVTec LOCO evaluation script"
@@ -417,6 +454,7 @@ class Aupimo(PixelMetric):
     name = "aupimo"
     title = "AUPIMO"
     among_units = True  # the value of an image is by the rates of the good images
+    needs_good = True
     reference = "anomalib.metrics.AUPIMO"
 
     low: Annotated[float, Between(0, 1, open_low=True)] = 1e-5
@@ -459,7 +497,7 @@ class Aupimo(PixelMetric):
 class AtThreshold(PixelMetric):
     """Base of the metrics at one threshold."""
 
-    threshold: float = 0.5
+    threshold: Annotated[float, Between(-1e300, 1e300)] = 0.5
 
     @property
     def label(self) -> str:

@@ -111,10 +111,12 @@ def _measure(pairs: AnomalyPairs, regions: Sequence[Regions], images: Sequence[I
     by_map = not pairs.own_scores or bool(regions)
 
     def look(pair: int) -> tuple[list[bytes], list[float]]:
-        if not by_map or not pairs.has_map(pair):
-            return [b""] * len(regions), [pairs.own_score(pair) for _ in images]
-        picture = pairs.picture(pair)
         own = pairs.own_score(pair)
+        if not by_map or not pairs.has_map(pair):
+            if regions or np.isnan(own):
+                pairs.refuse_no_map(pair)
+            return [b""] * len(regions), [own for _ in images]
+        picture = pairs.picture(pair, bool(regions))
         return (
             [pack_image(picture, need, pairs, pair) for need in regions],
             [image_score(picture.scores, need) if np.isnan(own) else own for need in images],

@@ -131,7 +131,8 @@ class Choice(_OfChoices):
 
     The option is read from the reply. `extract=strict`: the whole reply is a letter, "(B)", "B. a dog", or an option's
     text; letter and text must agree. `extract=stated`: else its first line is, or it says "the answer is B" once, or it
-    names one letter or one option's text and no other. Nothing is drawn at random: a reply that names none is wrong.
+    names one letter or one option's text and no other, unless it denies it ("not A", "A is wrong"). Nothing is drawn at
+    random: a reply that names none is wrong.
 
     Undefined when no question has options.
 

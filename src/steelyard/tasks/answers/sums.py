@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from steelyard.core.block import SumBlock
+from steelyard.core.counts import count_text
+from steelyard.core.errors import TooLarge
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
 from steelyard.language import answers as alike
@@ -20,6 +23,9 @@ Process = Literal["official", "always"]
 Rule = Literal["official", "simple"]
 Form = Literal["as_is", "nfc", "nfkc"]
 Read = Literal["whole", "only"]
+
+
+MOST_ALIGNED = 1 << 36  # pairs of symbols of two texts that are aligned, which takes about 20 seconds
 
 
 class QuestionSum(Sum):
@@ -130,10 +136,25 @@ class AnlsSum(QuestionSum):
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         texts = said_texts(pairs, cache)
+        answers = [texts.distinct[i] for i in texts.accepted.tolist()]
+        refuse_long(pairs, texts, answers, [texts.distinct[i] for i in texts.reply[texts.of].tolist()], "character")
         far = cache.once(("anls", self.length), lambda: shares_apart(texts, self.length))
         value = 1 - far
         low = value < self.threshold if self.edge == "script" else far >= self.threshold
         return texts.best(np.where(low, 0.0, value))
+
+
+def refuse_long(pairs: AnswerPairs, texts: Said, answers: Sequence[Any], replies: Sequence[Any], symbol: str) -> None:
+    """Raise where a reply and an answer are so long that aligning them would take minutes."""
+    for place, (answer, reply) in enumerate(zip(answers, replies, strict=True)):
+        if len(answer) * len(reply) > MOST_ALIGNED:
+            row = int(pairs.truth_row[texts.of[place]])
+            raise TooLarge(
+                f"question '{pairs.truth['question'][row]}' has an answer of {count_text(len(answer), symbol)} and a "
+                f"reply of {count_text(len(reply), symbol)}, which are too long to be aligned",
+                where=pairs.truth.place(row),
+                remedy="Cut the reply, split the question into lines or pages, or leave out metrics of edits.",
+            )
 
 
 def shares_apart(texts: Said, length: str) -> Array:
@@ -203,9 +224,12 @@ class EditSums(QuestionSum):
         return [shaped[i] for i in texts.accepted.tolist()], [shaped[i] for i in reply]
 
     def _counts(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
+        texts, said = self.texts(pairs, cache), said_texts(pairs, cache, empty=True)
         if self.by == "characters":
-            return edits.text_counts(*self.texts(pairs, cache))
-        sides = ([alike.transcript_words(text, self.space) for text in side] for side in self.texts(pairs, cache))
+            refuse_long(pairs, said, *texts, "character")
+            return edits.text_counts(*texts)
+        sides = [[alike.transcript_words(text, self.space) for text in side] for side in texts]
+        refuse_long(pairs, said, *sides, "word")
         return edits.edit_counts(*edits.words(*sides))
 
     def _best_counts(self, pairs: AnswerPairs, cache: SharedCache) -> Array:

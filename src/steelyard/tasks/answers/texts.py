@@ -71,7 +71,9 @@ def _collect_texts(pairs: AnswerPairs) -> Said:
     blank = np.fromiter((not text or text.isspace() for text in distinct), dtype=bool, count=len(distinct))
     answered = ~blank[reply]
     if "outcome" in pairs.prediction:
-        good = np.array([text.strip() in ("", "ok") for text in pairs.prediction["outcome"].tolist()], dtype=bool)
+        good = np.array(
+            [text.strip().lower() in ("", "ok") for text in pairs.prediction["outcome"].tolist()], dtype=bool
+        )
         answered &= good[pairs.prediction_row] | (pairs.prediction_row < 0)
     of = np.repeat(np.arange(len(counts)), counts)
     return Said(distinct, reply, code[len(replies) :], of, begin, answered, blank)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import codes, join_rows
-from steelyard.core.errors import Conflict, InvalidValue, MissingColumn, TooLarge, nearest
+from steelyard.core.errors import Conflict, DuplicateKey, InvalidValue, MissingColumn, TooLarge, nearest
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
@@ -365,6 +365,14 @@ def _spread(records: Records) -> _Side:
             where=records.source,
             remedy="Give whole pages in 'markdown', or blocks in 'text'.",
         )
+    first: dict[str, int] = {}
+    for row, name in enumerate(records["page"].tolist()):
+        if first.setdefault(str(name), row) != row:
+            raise DuplicateKey(
+                f"page '{name}' has another text at {records.place(first[str(name)])}",
+                where=records.where(row, "markdown"),
+                remedy="Give a whole page in one row.",
+            )
     rows, kinds_of, texts_of, places = [], [], [], []
     forms = records["form"].tolist() if "form" in records else [""] * len(records)
     for row, (page, form) in enumerate(zip(records["markdown"].tolist(), forms, strict=True)):

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.counts import share_text
 from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -467,6 +468,13 @@ class Overall(Metric):
 
     def requirements(self) -> tuple[Requirement, ...]:
         return self.text.sums, self.table.sums, CdmSums()
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        _, every, bare = totals[CdmSums()][0]
+        if not bare:
+            return ()
+        counts = "counts" if bare == 1 else "count"
+        return (f"{share_text(int(bare), int(every), 'page', 'have')} formulas without a CDM, and {counts} as 0.",)
 
     def values(self, totals: TotalsView) -> dict[str, Floats]:
         """The three parts."""

@@ -61,7 +61,7 @@ def _by_page(page: Array, count: int, values: Array | None = None) -> Array:
 
 
 class CdmSums(Sum):
-    """Of each page with a formula: its mean CDM, and 1; pages without scores are 0."""
+    """Of each page with a formula: its mean CDM, 1, and whether it has no score, which counts as 0."""
 
     name = "documents.cdm"
 
@@ -70,7 +70,8 @@ class CdmSums(Sum):
         formulas = (pairs.true.kind == FORMULA) & ~pairs.left
         held = np.bincount(pairs.true.page[formulas], minlength=len(pairs.units)) > 0
         counted = whole & (held | ~np.isnan(pairs.cdm))
-        return SumBlock(np.stack([np.where(counted, np.nan_to_num(pairs.cdm), 0.0), counted], axis=1))
+        scores = np.where(counted, np.nan_to_num(pairs.cdm), 0.0)
+        return SumBlock(np.stack([scores, counted, counted & np.isnan(pairs.cdm)], axis=1))
 
 
 class TextSums(Sum):

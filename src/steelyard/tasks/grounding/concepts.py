@@ -13,15 +13,17 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.block import Block, SumBlock
+from steelyard.core.counts import share_text
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.metric import Between, Metric
+from steelyard.core.metric import Between, Metric, UnitClasses
 from steelyard.core.pairs import Array
 from steelyard.core.records import factorize
-from steelyard.core.state import TotalsView
+from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.grounding.data import GroundingPairs, Objects
-from steelyard.tasks.grounding.sums import ExpressionSum
+from steelyard.tasks.grounding.sums import ExpressionSum, low_note
 
 THRESHOLDS = np.linspace(0.5, 0.95, 10)
 Preset = Literal["", "sam3"]
@@ -31,11 +33,12 @@ Parts = tuple[list[int], Array, Array | None]  # where the shapes of each group 
 SMALL = 1e-4  # what SAM 3's code adds to denominators
 PRESENCE = slice(30, 34)  # columns of the sums: both, predictions only, truth only, neither
 LOCAL, ITEMS = slice(34, 44), 44
+FOUND, LOW, PARTIAL = 45, 46, 47  # predictions with enough score and with too low a one, and items left out
 
 
 class ConceptSum(ExpressionSum):
     """Of each item, at ten thresholds: matches, false predictions where there is truth, missed objects; presence; the
-    F1 of items with truth and predictions, and their number.
+    F1 of items with truth and predictions, and their number; predictions that count and that do not; items left out.
     """
 
     name = "grounding.concepts"
@@ -46,13 +49,15 @@ class ConceptSum(ExpressionSum):
     missed: Literal["skip", "zero"] = "skip"
 
     def of_expressions(self, pairs: GroundingPairs, cache: SharedCache) -> Array:
-        sums = np.zeros((len(pairs.owner), ITEMS + 1))
+        sums = np.zeros((len(pairs.owner), PARTIAL + 1))
         for place, (true, predicted) in enumerate(_items(pairs, self.score)):
             if true is None:
+                sums[place, PARTIAL] = 1
                 continue
             counts = [self._count(truth, predicted) for truth in true]
             best = max(range(len(counts)), key=lambda i: (self._fit(counts[i]), -i)) if len(counts) > 1 else 0
-            sums[place] = self._columns(counts[best])
+            sums[place, : ITEMS + 1] = self._columns(counts[best])
+            sums[place, FOUND], sums[place, LOW] = len(predicted[0]), pairs.replies[place] - len(predicted[0])
         return sums
 
     def _count(self, truth: Shapes, predicted: Shapes) -> tuple[Array, int, int]:
@@ -155,6 +160,15 @@ class OfConcepts(Metric):
     def requirements(self) -> tuple[Requirement, ...]:
         return (self.concept_sum(),)
 
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        sums = totals[self.concept_sum()][0]
+        low = low_note(sums[LOW], sums[FOUND], self.concept_sum().score)
+        if not sums[PARTIAL]:
+            return low
+        every = int(sums[PARTIAL] + sums[PRESENCE].sum())
+        partial = share_text(int(sums[PARTIAL]), every, "expression", "are")
+        return (f"{partial} not annotated exhaustively and left out.", *low)
+
     def f1(self, totals: TotalsView) -> Floats:
         """F1 over all objects of items with truth at each threshold; nan without any."""
         return self.f1_of(totals[self.concept_sum()])
@@ -177,6 +191,16 @@ class OfConcepts(Metric):
             return np.asarray(part / (np.sqrt(margins) + 1e-6))
         value = np.where(margins > 0, part / np.sqrt(np.where(margins > 0, margins, 1.0)), 0.0)
         return np.where((both + missed > 0) & (neither + false > 0), value, np.nan)
+
+
+def presence_of_units(block: Block) -> UnitClasses | None:
+    """Which units hold items with truth, and which hold items without; MCC rests on the fewer."""
+    if not isinstance(block, SumBlock):
+        return None
+    both, false, missed, neither = block.values[:, PRESENCE].T
+    some, none = np.flatnonzero(both + missed > 0), np.flatnonzero(false + neither > 0)
+    code = np.repeat([0, 1], [len(some), len(none)])
+    return UnitClasses(np.concatenate([some, none]), code, ("with objects", "without objects"))
 
 
 class AtThresholds(OfConcepts):
@@ -224,6 +248,10 @@ class CgF1(AtThresholds):
     name = "cgf1"
     title = "cgF1"
     range = (-1.0, 1.0)
+    chance = 0.0
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        return presence_of_units(state.blocks[self.concept_sum()])
 
     def reduce(self, totals: TotalsView) -> Floats:
         return self.at_thresholds(self.f1(totals) * self.mcc(totals)[:, np.newaxis])
@@ -273,6 +301,10 @@ class PresenceMcc(OfConcepts):
     name = "il_mcc"
     title = "Presence (MCC)"
     range = (-1.0, 1.0)
+    chance = 0.0
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        return presence_of_units(state.blocks[self.concept_sum()])
 
     def reduce(self, totals: TotalsView) -> Floats:
         return self.mcc(totals)

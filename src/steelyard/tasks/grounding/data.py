@@ -40,6 +40,7 @@ from steelyard.core.task import Policy
 from steelyard.language.coordinates import ORDERS, Replies, check_space, to_corners, to_pixels
 
 KEY = ("image", "expression")
+POINT = ("px", "py")
 SAME_CLASS = "same_class_boxes"  # x, y, w, h of all objects of the class in the image, where the data set has them
 LARGEST = 1e7  # of a coordinate in pixels
 OUTSIDE = 1.0  # pixels by which a box of a reply may lie outside its image
@@ -226,6 +227,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     size_of_found[pairs.prediction_row[joined]] = size[pairs.truth_row[joined]]
     true = _true_objects(truth, true_order, true_begin, size, options)
     predicted, readable, outcomes, read = _found_objects(prediction, found_order, found_begin, size_of_found, options)
+    _refuse_other_sizes(truth, prediction, true, predicted, pairs)
     units, owner, weight = pairs.units, pairs.owner, pairs.weight
     if options.of("resample") == "expression":
         names = [f"{image}: {text}" for image, text in zip(*(pairs.truth_column(n).tolist() for n in KEY), strict=True)]
@@ -440,6 +442,29 @@ def _masks_of_rows(records: Records, rows: Array, box: Array, size: Array) -> Ar
     return masks
 
 
+def _refuse_other_sizes(truth: Records, prediction: Records, true: Objects, predicted: Objects, pairs: Pairs) -> None:
+    """All masks of an expression, of both sides, have one size."""
+    first = np.zeros((len(pairs.owner), 2), dtype=np.int64)
+    sides = ((truth, true, pairs.truth_row), (prediction, predicted, pairs.prediction_row))
+    for records, objects, groups in sides:
+        if objects.mask is None or not len(objects.mask):
+            continue
+        sizes = _native.mask_sizes(objects.mask.tolist())
+        count = np.where(groups >= 0, objects.count[groups], 0)
+        expression = np.repeat(np.arange(len(groups)), count)
+        place = np.repeat(objects.begin[groups] - np.cumsum(count) + count, count) + np.arange(len(expression))
+        bare = np.flatnonzero((count > 0) & (first[:, 0] == 0))
+        first[bare] = sizes[objects.begin[groups[bare]]]
+        odd = np.flatnonzero((sizes[place] != first[expression]).any(axis=1))
+        if len(odd):
+            (height, width), (other_height, other_width) = sizes[place[odd[0]]], first[expression[odd[0]]]
+            raise ShapeMismatch(
+                f"the mask is {height} × {width}, and another of the same expression {other_height} × {other_width}",
+                where=records.where(int(objects.row[place[odd[0]]]), "mask"),
+                remedy="A mask has the size of its image: height × width.",
+            )
+
+
 def _found_objects(
     records: Records, order: Array, begin: Array, size: Array, options: Options
 ) -> tuple[Objects, Array, Array, Replies | None]:
@@ -457,9 +482,22 @@ def _found_objects(
     box = _boxes_of_rows(records, order, size[group], space)
     mask = _masks_of_rows(records, order, box, size[group])
     point = np.full((len(order), 2), np.nan)
-    if "px" in records and "py" in records:
-        point = np.stack([records["px"][order], records["py"][order]], axis=1)
-        pointed = np.flatnonzero(~np.isnan(point).any(axis=1))
+    if "px" in records or "py" in records:
+        lacking = [name for name in POINT if name not in records]
+        if lacking:
+            raise MissingColumn(
+                f"column '{lacking[0]}' is missing; a point has px and py", where=records.source, remedy="Add it."
+            )
+        point = np.stack([records[name][order] for name in POINT], axis=1)
+        part = np.flatnonzero(np.isnan(point).any(axis=1) & ~np.isnan(point).all(axis=1))
+        if len(part):
+            name = POINT[int(np.argmax(np.isnan(point[part[0]])))]
+            raise OutOfRange(
+                "the point is incomplete",
+                where=records.where(int(order[part[0]]), name),
+                remedy="Give px and py, or none.",
+            )
+        pointed = np.flatnonzero(~np.isnan(point[:, 0]))
         point[pointed] = _scale(records, point[pointed], order[pointed], size[group[pointed]], space, "px")
     score = records["score"][order] if "score" in records else np.full(len(order), np.nan)
     kept = np.flatnonzero(~np.isnan(box[:, 0]) | ~np.isnan(point[:, 0]))

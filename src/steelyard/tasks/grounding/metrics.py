@@ -32,6 +32,7 @@ from steelyard.tasks.grounding.sums import (
     RecallSum,
     SetSum,
     Several,
+    low_note,
 )
 
 ALL, ANSWERED, TARGET, NONE, BOXED = (Expressions(of) for of in ("all", "answered", "target", "none", "boxed"))
@@ -373,6 +374,13 @@ class OfSets(MeanOfExpressions):
 
     def reduce(self, totals: TotalsView) -> Floats:
         return ratio(totals[self.score_sum()][:, self.column], totals[ALL])
+
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
+        sets = self.score_sum()
+        if not isinstance(sets, SetSum) or sets not in self.requirements():
+            return super().notes(totals)
+        sums = totals[sets][0]
+        return (*super().notes(totals), *low_note(sums[9], sums[3], sets.score))
 
 
 class Matched(OfSets):

@@ -184,6 +184,14 @@ def ranked(pairs: GroundingPairs, cache: SharedCache) -> Array:
     return cache.once("grounding ranks", make)
 
 
+def low_note(low: float, counted: float, least: float) -> tuple[str, ...]:
+    """How many boxes are left out for their score; nothing where none is."""
+    if not low:
+        return ()
+    left = "is left out" if low == 1 else "are left out"
+    return (f"{share_text(int(low), int(low + counted), 'box', 'have')} a score below {least:g} and {left}.",)
+
+
 def rule_of(like: Like, overlap: Overlap, clip: bool, precision: Precision) -> Rule:
     """The rule of another tool, or that of single settings."""
     return RULES[like] if like else Rule(overlap, clip, precision)
@@ -340,7 +348,7 @@ def _each_group(fold: np.ufunc, values: Array, begin: Array, groups: Array) -> A
 class SetSum(ExpressionSum):
     """Of each expression: whether its boxes match one to one, the F1 of its boxes, matches, boxes found, boxes true,
     whether both agree that nothing is there, whether both say that something is, whether the number of boxes is right,
-    and by how many it is off.
+    by how many it is off, and how many boxes have too low a score to count.
     """
 
     name = "grounding.sets"
@@ -373,8 +381,8 @@ class SetSum(ExpressionSum):
         exact = (matches == targets) & (matches == replies) & answered
         quiet = (targets == 0) & (replies == 0) & answered
         spoken = (targets > 0) & (replies > 0)
-        off = np.abs(replies - targets)
-        return np.stack([exact, f1, matches, replies, targets, quiet, spoken, (off == 0) & answered, off], axis=1)
+        off, low = np.abs(replies - targets), pairs.replies - replies
+        return np.stack([exact, f1, matches, replies, targets, quiet, spoken, (off == 0) & answered, off, low], axis=1)
 
     def _matches(self, pairs: GroundingPairs, cache: SharedCache, kept: Array) -> Array:
         """How many true and found boxes of each expression match one to one."""

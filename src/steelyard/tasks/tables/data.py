@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import join_rows
-from steelyard.core.errors import Conflict, InvalidValue, MissingColumn, ShapeMismatch, TooLarge
+from steelyard.core.counts import count_text
+from steelyard.core.errors import Conflict, InvalidValue, MissingColumn, OutOfRange, ShapeMismatch, TooLarge
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
@@ -178,7 +179,7 @@ def _read_boxes(records: Records, scanned: Array) -> tuple[Array, ...]:
         values = _box_values(text, records, row)
         if len(values) != cells:
             raise ShapeMismatch(
-                f"there are {len(values):,} boxes and {cells:,} cells",
+                f"{count_text(len(values), 'box', 'are')} given for {count_text(cells, 'cell')}",
                 where=records.where(row, "boxes"),
                 remedy="Give a box, or null, for each cell in the order of the HTML.",
             )
@@ -186,16 +187,30 @@ def _read_boxes(records: Records, scanned: Array) -> tuple[Array, ...]:
     return tuple(boxes)
 
 
+def _refuse_reversed(boxes: list[list[float]], records: Records, row: int) -> None:
+    """The second corner of a box is not before the first, as it mostly is where width and height are meant."""
+    for box in boxes:
+        if box[2] < box[0] or box[3] < box[1]:
+            shown = ", ".join(f"{v:g}" for v in box)
+            raise OutOfRange(
+                f"the corners of the box [{shown}] are reversed",
+                where=records.where(row, "boxes"),
+                remedy="A box is [x1, y1, x2, y2] with x1 <= x2 and y1 <= y2: corners, not width and height.",
+            )
+
+
 def _box_values(text: Any, records: Records, row: int) -> list[list[float]]:
     try:
         values = json.loads(str(text or "[]"))
-        boxes = [[float("nan")] * 4 if box is None else [float(v) for v in box] for box in values]
-        if all(len(box) == 4 and all(v != v or abs(v) <= LARGEST for v in box) for box in boxes):
-            return boxes
+        boxes = [None if box is None else [float(v) for v in box] for box in values]
     except (ValueError, TypeError, RecursionError, OverflowError):
-        pass
-    raise InvalidValue(
-        f"'{str(text)[:SHOWN]}' is not a list of boxes",
-        where=records.where(row, "boxes"),
-        remedy="Write JSON: [[x1, y1, x2, y2], null].",
-    )
+        boxes = [[]]
+    given = [box for box in boxes if box is not None]
+    if not all(len(box) == 4 and all(abs(v) <= LARGEST for v in box) for box in given):
+        raise InvalidValue(
+            f"'{str(text)[:SHOWN]}' is not a list of boxes",
+            where=records.where(row, "boxes"),
+            remedy="Write JSON: [[x1, y1, x2, y2], null].",
+        )
+    _refuse_reversed(given, records, row)
+    return [[float("nan")] * 4 if box is None else box for box in boxes]

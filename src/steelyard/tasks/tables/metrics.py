@@ -48,7 +48,7 @@ class MeanOfTables(Metric):
         if large:
             notes.append(f"{share_text(large, every, 'reply', 'are')} too large to compare: score 0.")
         if cut:
-            notes.append(f"{share_text(cut, every, 'reply', 'have')} no </table> and are read to the end.")
+            notes.append(f"{share_text(cut, every, 'reply', 'have')} no </table>, and the rest of the text counts.")
         return tuple(notes)
 
 
@@ -221,7 +221,8 @@ class GritsLoc(MeanOfTables):
     $f(a, b) = \frac{|a \cap b|}{|\mathrm{hull}(a, b)|}$
 
     This is the similarity of two boxes; `overlap=union` divides by the union. The rest is as in `grits_top`. Both sides
-    need `boxes`. A place without a box is like none.
+    need `boxes`. A place without a box scores 0 whatever it meets, as in the published code: a perfect reply is below
+    1 where cells have no box.
 
     Undefined when there is no table.
 
