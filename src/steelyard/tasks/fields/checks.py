@@ -27,8 +27,8 @@ MANY_ZEROS = 0.01  # the share of true disparities that are exactly 0
 class Trial(Frozen):
     """Mean errors of some images as they are and with a change of the prediction; `refused` says what cannot be read.
 
-    `ratio` is the median length of predictions over that of the truth, `negative` the share of estimates below 0, `zero`
-    that of true values that are 0.
+    `ratio` is the median length of predictions over that of the truth, `negative` the share of estimates below 0,
+    `zero` that of true values that are 0.
     """
 
     errors: dict[str, float]
