@@ -465,6 +465,16 @@ def test_evaluation_notes_swapped_channels_and_unused_ranges() -> None:
     assert any("values-below-0" in remark for remark in report.notes)
 
 
+def test_identical_images_do_not_prove_that_all_are() -> None:
+    """1 - 0.025^(1/6) of all images may differ; errors have no largest value, so that their interval is open."""
+    pixels = np.random.default_rng(6).integers(0, 256, (6, 12, 12, 3)).astype(np.uint8)
+    report = sy.evaluate("images", side(*pixels), side(*pixels), ["ssim", "rmse", "gmsd"])
+    share = 1 - 0.025 ** (1 / 6)
+    assert report["ssim"].interval == (pytest.approx(1 - 2 * share), 1.0)
+    assert report["gmsd"].interval == (0.0, pytest.approx(share))
+    assert report["rmse"].interval is None
+
+
 def test_figures_of_a_report() -> None:
     """Errors of 1 to 8 of 255: PSNR falls; the first two, the middle two and the last two are shown, by the formula."""
     truth = side(*[flat(100, 12, 12, 1)] * 8)
