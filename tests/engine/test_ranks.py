@@ -67,7 +67,7 @@ def test_a_model_with_an_infinite_value_may_have_any_rank() -> None:
     standings = standing(MetricTraits.of(ACCURACY), [0.5, math.inf, 0.9], each, 0.95)
     assert standings is not None
     assert standings.ranks == ((2, 3), (1, 3), (1, 2))
-    assert standings.groups == ("b", "ab", "a")
+    assert standings.letters == ("b", "ab", "a")
 
 
 def test_equal_models_keep_all_ranks() -> None:
