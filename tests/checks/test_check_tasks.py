@@ -98,6 +98,7 @@ def test_every_check_is_tested_and_told_apart() -> None:
     elsewhere = {"angles-look-like-radians", "labels-spelt-apart", "true-and-false", "scores-reversed"}
     # tests/tasks/images/test_images.py
     elsewhere |= {"swapped-channels", "shifted-images", "settings-of-a-number", "unused-range", "other-border"}
+    elsewhere |= {"values-below-0"}
     # of aligned maps, PNG files and names: tests/tasks/depth
     elsewhere |= {"depth-negative-scale", "depth-png-scale", "depth-frames", "normals-frames"}
     elsewhere |= {"unit-in-name"}  # of names of columns: tests/tasks/nutrients/test_nutrients.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from importlib.resources import files
 from typing import Any
 
@@ -57,6 +58,16 @@ def test_a_model_without_a_value_has_no_rank() -> None:
     assert (standings.best, standings.text(1)) == ((2,), "–")
     assert standing(MetricTraits.of(ACCURACY), [0.5, float("nan")], each[:2], 0.95) is None
     assert standing(MetricTraits.of(catalogue.parse("best_threshold", "labels")), values, each, 0.95) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_model_with_an_infinite_value_may_have_any_rank() -> None:
+    rng = np.random.default_rng(0)
+    each = influences(rng.normal([0.5, 0.0, 0.9], 0.1, (60, 3)))
+    standings = standing(MetricTraits.of(ACCURACY), [0.5, math.inf, 0.9], each, 0.95)
+    assert standings is not None
+    assert standings.ranks == ((2, 3), (1, 3), (1, 2))
+    assert standings.letters == ("b", "ab", "a")
 
 
 def test_equal_models_keep_all_ranks() -> None:

@@ -239,7 +239,10 @@ MASK = Reading("mask")
 
 
 def test_masks_of_every_kind_of_file(tmp_path: Path) -> None:
-    """Not 0 counts: in grey of 1 and of 8 bits, in any colour of 8 bits, and in the last of KITTI's three of 16."""
+    """Not 0 counts: in grey of 1 and of 8 bits, in any colour of 8 bits, and in the last of KITTI's three of 16.
+
+    Alpha does not.
+    """
     inside = np.array([[True, False], [False, True]])
     Image.fromarray(inside).save(tmp_path / "bits.png")
     colours, flow = np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 7, np.uint16)
@@ -248,7 +251,10 @@ def test_masks_of_every_kind_of_file(tmp_path: Path) -> None:
     np.save(tmp_path / "first.npy", inside[np.newaxis])
     np.save(tmp_path / "last.npy", inside[:, :, np.newaxis])
     paths = [str(tmp_path / name) for name in ("bits.png", "first.npy", "last.npy")]
-    for name, samples in (("grey.png", inside.astype(np.uint8)), ("rgb.png", colours), ("kitti.png", flow)):
+    opaque = np.full((2, 2, 1), 255, np.uint8)
+    kinds = {"grey": inside.astype(np.uint8), "rgb": colours, "kitti": flow, "rgba": np.dstack([colours, opaque])}
+    kinds["grey with alpha"] = np.dstack([inside.astype(np.uint8), opaque])
+    for name, samples in ((f"{kind}.png", samples) for kind, samples in kinds.items()):
         paths.append(saved(tmp_path, name, png(samples)))
     for path in paths:
         np.testing.assert_array_equal(open_field(path, MASK) != 0, inside, err_msg=path)

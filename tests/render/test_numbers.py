@@ -37,6 +37,8 @@ def test_signs() -> None:
     assert signed_text(1.5) == "+1.5"
     assert signed_text(-1.5) == "−1.5"
     assert signed_text(0.0) == "0"
+    assert signed_text(math.inf) == "+∞"
+    assert signed_text(-math.inf) == "−∞"
     assert signed_text(0.0001, (-1.0, 1.0)) == "0.00"
     assert number(-0.001, 1) == "0.0"
 

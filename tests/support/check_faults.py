@@ -33,6 +33,12 @@ def maps(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda column: objects([change(one) for one in column])
 
 
+def as_bytes(normals: Any) -> Any:
+    """Unit vectors as 0 to 255, as in an image."""
+    length = np.linalg.norm(normals, axis=2, keepdims=True)
+    return np.round(normals / np.where(length > 0, length, 1) * 127.5 + 127.5).astype(np.uint8)
+
+
 def rim(grid: Any) -> Any:
     """The first row as void."""
     return np.concatenate([np.full_like(grid[:1], 255), grid[1:]])
@@ -343,6 +349,9 @@ FAULTS: dict[str, dict[str, Fault]] = {
             put(1, "map", lambda d: objects([grid / np.abs(grid).max() / 2 + 0.5 for grid in d[1]["map"]])),
             "normals-not-mapped", "error",
         ),
+        "bytes": (
+            lambda d: [one.update(map=maps(as_bytes)(one["map"])) for one in d], "normals-not-mapped", "error",
+        ),
         "holes": (put(1, "map", lambda d: objects([grid + np.nan for grid in d[1]["map"]])), "normals-refused", "error"),
     },
     "grounding": {
@@ -411,6 +420,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "turned over": (put(1, "map", lambda d: maps(lambda m: m[::-1])(d[1]["map"])), "disparity-upside-down", "error"),
         "scale": (put(1, "map", lambda d: maps(lambda m: m * 256)(d[1]["map"])), "disparity-scale", "warning"),
         "negative": (put(1, "map", lambda d: maps(lambda m: -0.1 * m)(d[1]["map"])), "disparity-negative", "warning"),
+        "zeros": (put(0, "map", lambda d: maps(lambda m: np.where(m < np.nanmedian(m), 0, m))(d[0]["map"])), "disparity-zero", "warning"),
         "other sizes": (put(1, "map", lambda d: maps(lambda m: m[1:])(d[1]["map"])), "disparity-refused", "error"),
     },
     "segmentation": {

@@ -302,15 +302,24 @@ def by_placements(value: float, placed: Placements, confidence: float) -> Estima
     return Estimate((float(low[0]), float(high[0])), math.sqrt(variance), max(fewest - 1, 1), notes=notes)
 
 
-def by_jackknife(value: float, leave_one_out: Floats, bounds: Bounds, confidence: float) -> Estimate:
+def by_jackknife(
+    value: float,
+    leave_one_out: Floats,
+    bounds: Bounds,
+    confidence: float,
+    agreeing: Callable[[], UnitSample] | None = None,
+) -> Estimate:
     """The value and Student's t times the jackknife's standard error, inside the range: for few units that are long.
 
-    None below four units, and where the metric is undefined without one of them.
+    None below four units, and where the metric is undefined without one of them. Units that all agree have no spread:
+    `agreeing` gives those that have a value, and the interval is that of `by_range`.
     """
     units = len(leave_one_out)
     if units < LEAST_UNITS or np.isnan(leave_one_out).any():
         return Estimate()
     se = math.sqrt((units - 1) / units * float(((leave_one_out - leave_one_out.mean()) ** 2).sum()))
+    if agreeing is not None and se <= SAME * float(np.abs(leave_one_out).max()):
+        return _no_spread(value, leave_one_out[:0], bounds, agreeing(), confidence, ())
     reach = t_quantile((1 + confidence) / 2, units - 1) * se
     return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, units - 1)
 

@@ -62,8 +62,8 @@ def standing(
     """Where the models stand in a metric, by their values and the influences of the units on them; None where no order
     is better.
 
-    A model without a value has no rank, which is written as 0. `combined` gives the differences where they do not
-    follow from the values.
+    A model without a value has no rank, which is written as 0. Nothing is shown of a model with an infinite value.
+    `combined` gives the differences where they do not follow from the values.
     """
     best = BEST.get(facts.better)
     defined = [i for i, value in enumerate(values) if not np.isnan(value)]
@@ -71,7 +71,7 @@ def standing(
         return None
     turn = 1.0 if facts.better == "higher" else -1.0
     gain = [turn * (v if best is None else abs(v - best)) for v in values]
-    pairs = list(combinations(defined, 2))
+    pairs = list(combinations([i for i in defined if np.isfinite(values[i])], 2))
 
     def test_gap(i: int, j: int) -> FlipTest:
         """The gap of two models; for distances from the best value also their sum, of which the less sure counts."""

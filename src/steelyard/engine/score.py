@@ -170,7 +170,8 @@ def _intervals(
         elif math.isinf(value):
             estimate = Estimate(undefined_reason="the value is infinite")
         elif metric.small_sample == "t" and sample.units < FEW_UNITS and left is not None:
-            estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
+            agreeing = partial(with_values, state, metric, sample)
+            estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence, agreeing)
         elif metric.resampling == "linear" and left is not None:
             estimate = by_influence(value, left, metric.range, sample, request.confidence)
         elif (placed := placements_of(metric, state)) is not None:

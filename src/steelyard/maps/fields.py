@@ -268,8 +268,8 @@ def _check_png_kind(reading: Reading, bits: int, channels: int, path: str) -> No
 
 
 def _mask_of_samples(samples: Array) -> Array:
-    """A mask: the samples of one channel; of colours, the last channel of three (KITTI's valid flow), else any."""
-    if samples.shape[2] == 1:
+    """A mask: the samples of grey; of colours, the last channel of three (KITTI's valid flow), else any. No alpha."""
+    if samples.shape[2] <= 2:
         return samples[:, :, 0].astype(np.float32)
     if samples.dtype == np.uint16 and samples.shape[2] == 3:
         return samples[:, :, 2].astype(np.float32)

@@ -77,7 +77,7 @@ def interval_text(value: float, interval: Interval | None, digits: int = 3) -> s
 def signed_text(value: float, interval: Interval | None = None, digits: int = 3) -> str:
     """A difference, always with its sign."""
     text = value_text(value, interval, digits)
-    return f"+{text}" if value > 0 and float(text.replace("−", "-")) != 0 else text
+    return f"+{text}" if value > 0 and text.strip("0.") else text
 
 
 def p_text(p: float) -> str:

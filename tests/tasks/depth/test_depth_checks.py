@@ -58,6 +58,7 @@ def test_the_scale_of_files_is_found(
 def test_a_note_says_how_png_files_are_read(tmp_path: Path) -> None:
     truth, model = write(tmp_path / "truth", TRUTH, 1000), write(tmp_path / "model", MODEL, 1000)
     assert set(remedies(truth, model)) == {"depth-png-scale"}
+    assert any("(depth-png-scale)" in note for note in sy.evaluate("depth", truth, model, "rmse").notes)
     assert not remedies(truth, model, scale=1000)
     assert not remedies(truth, model, preset="nyu", crop="none")
 
@@ -96,7 +97,7 @@ def test_a_missing_alignment_is_proposed(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("task", ["depth", "normals"])
 def test_frames_of_videos_are_noted(task: str, names: list[str], frames: int) -> None:
-    maps = [RNG.uniform(1, 9, (5, 6) if task == "depth" else (5, 6, 3)) for _ in names]
+    maps = [RNG.uniform(1, 9, (5, 6)) if task == "depth" else RNG.normal(size=(5, 6, 3)) for _ in names]
     report = sy.check(task, {"image": names, "map": maps}, {"image": names, "map": maps})
     noted = {finding.code: finding for finding in report.findings}
     assert set(noted) == ({f"{task}-frames"} if frames else set())

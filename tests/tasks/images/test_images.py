@@ -401,6 +401,13 @@ def test_which_finds_the_settings_of_a_number() -> None:
     assert "No preset" in found_by_which(0.5, *noise_pair())
 
 
+def test_which_names_the_settings_of_the_run_first() -> None:
+    """PSNR is 48.138 as it is, and 48.131 without the border, which is nearer to 48.1."""
+    predicted = flat(101, 24, 24, 1)
+    predicted[0, 0] = 100
+    assert "given by: psnr; " in found_by_which(48.1, side(flat(100, 24, 24, 1)), side(predicted))
+
+
 def test_pyiqa_compares_luma_for_ssim_alone() -> None:
     """As its source has it: PSNR of RGB with 1e-8; SSIM of rounded luma, negative contrast 0, never made smaller."""
     first, second = golden_pairs()["gray_400x387"]
@@ -435,6 +442,12 @@ def test_checks_find_what_makes_numbers_wrong() -> None:
     assert codes_of(*ten, range=1023) == []
     ones = side(flat(1.0, dtype=float)), side(flat(0.5, dtype=float))
     assert codes_of(*ones, range=255) == ["unused-range"]
+    shifted = first / 127.5 - 1
+    for sides in ((shifted, shifted), (first / 255, shifted)):
+        assert codes_of(*map(side, sides), range=1) == ["values-below-0"]
+    overshoot = first / 255
+    overshoot[20, 20] = -0.3
+    assert codes_of(side(first / 255), side(overshoot), range=1) == []
     assert codes_of(*noise_pair()) == []
 
 
@@ -447,6 +460,19 @@ def test_evaluation_notes_swapped_channels_and_unused_ranges() -> None:
     wide = side(np.full((6, 6, 1), 1023, np.uint16)), side(np.full((6, 6, 1), 1000, np.uint16))
     report = sy.evaluate("images", *wide, ["psnr"], confidence=None)
     assert any("1023" in remark and "unused-range" in remark for remark in report.notes)
+    shifted = side(first / 127.5 - 1), side(first / 127.5 - 1)
+    report = sy.evaluate("images", *shifted, ["psnr"], options={"range": 1}, confidence=None)
+    assert any("values-below-0" in remark for remark in report.notes)
+
+
+def test_identical_images_do_not_prove_that_all_are() -> None:
+    """1 - 0.025^(1/6) of all images may differ; errors have no largest value, so that their interval is open."""
+    pixels = np.random.default_rng(6).integers(0, 256, (6, 12, 12, 3)).astype(np.uint8)
+    report = sy.evaluate("images", side(*pixels), side(*pixels), ["ssim", "rmse", "gmsd"])
+    share = 1 - 0.025 ** (1 / 6)
+    assert report["ssim"].interval == (pytest.approx(1 - 2 * share), 1.0)
+    assert report["gmsd"].interval == (0.0, pytest.approx(share))
+    assert report["rmse"].interval is None
 
 
 def test_figures_of_a_report() -> None:

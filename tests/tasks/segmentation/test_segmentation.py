@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 from support.lazy import lazy
 from support.paths import TESTS
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard import _native
@@ -390,6 +391,32 @@ def test_colours_by_a_palette(tmp_path: Path) -> None:
     save(tmp_path / "t" / "x.png", np.full((2, 3, 3), 9, dtype=np.uint8))
     with pytest.raises(InputError, match=r"x.png: colour #090909 at row 0, column 0 \(6 pixels\) is not a class"):
         scores(tmp_path / "t", tmp_path / "p", ["miou"], options={"palette": palette})
+
+
+def test_ignored_colours(tmp_path: Path) -> None:
+    """`ignore=RRGGBB` in a palette excludes pixels of the truth, and counts as wrong where it is predicted."""
+    colours = np.array([[255, 0, 0], [0, 0, 142], [224, 224, 192]], dtype=np.uint8)
+    save(tmp_path / "t" / "x.png", colours[[[0, 0, 1], [1, 1, 2]]])
+    save(tmp_path / "p" / "x.png", colours[[[0, 0, 1], [1, 0, 0]]])
+    save(tmp_path / "q" / "x.png", colours[[[2, 0, 1], [1, 0, 0]]])
+    options = {"palette": ["rider=ff0000", "car,0,0,142", "ignore=e0e0c0"]}
+
+    def ious(prediction: str, **more: Any) -> dict[str, float]:
+        sides = (tmp_path / "t", tmp_path / prediction)
+        report = sy.evaluate("segmentation", *sides, ["iou"], options={**options, **more}, confidence=None)
+        return {spec: score.value for spec, score in report.scores.items()}
+
+    assert ious("p") == {"iou(label=rider)": 2 / 3, "iou(label=car)": 2 / 3}
+    assert ious("q", unknown="wrong") == {"iou(label=rider)": 1 / 3, "iou(label=car)": 2 / 3}
+    assert ious("p", labels="voc") == ious("p")  # whose 255 is no colour
+    with refuses("E-unknown-name"):
+        ious("q")
+    with refuses("E-conflict"):  # 255 would be the colour of riders
+        ious("p", ignore=255)
+    with refuses("E-duplicate-key"):
+        ious("p", palette=["rider=ff0000", "ignore=ff0000"])
+    with refuses("E-invalid-setting"):
+        ious("p", palette=["ignore=ff0000"])
 
 
 def test_a_palette_for_one_side(tmp_path: Path) -> None:

@@ -180,7 +180,6 @@ def other_unit(data: CheckData) -> Problem | None:
     "note",
     "of PNG files in millimetres all figures in metres, min and max are wrong, and AbsRel is right",
     "Set the option scale to 256 for KITTI's files, to 1000 for files in millimetres.",
-    quick=False,
 )
 def assumed_scale(data: CheckData) -> Problem | None:
     """Whether PNG files of both sides are divided by 256 because nothing says otherwise."""

@@ -21,12 +21,14 @@ MOST_PIXELS = 16384  # of an image, evenly over it
 BETTER = 0.5  # a changed prediction must have less than this share of the error
 SCALES = (1000.0, 256.0, 100.0, 64.0, 5000.0)
 NEAR_SCALE = 0.15  # of a ratio of medians around a scale
+MANY_ZEROS = 0.01  # the share of true disparities that are exactly 0
 
 
 class Trial(Frozen):
     """Mean errors of some images as they are and with a change of the prediction; `refused` says what cannot be read.
 
-    `ratio` is the median length of predictions over that of the truth, `negative` the share of estimates below 0.
+    `ratio` is the median length of predictions over that of the truth, `negative` the share of estimates below 0,
+    `zero` that of true values that are 0.
     """
 
     errors: dict[str, float]
@@ -34,6 +36,7 @@ class Trial(Frozen):
     negative: float
     images: int
     refused: str = ""
+    zero: float = 0.0
 
 
 def try_changes(data: CheckData) -> Trial | None:
@@ -72,7 +75,9 @@ def _try_changes(data: CheckData) -> Trial | None:
     medians = [float(np.median(np.concatenate(parts))) if any(map(len, parts)) else 0.0 for parts in lengths]
     errors = {name: float(np.nanmean(values)) for name, values in sums.items() if not np.isnan(values).all()}
     ratio = medians[1] / medians[0] if medians[0] else 1.0
-    return Trial(errors, ratio, below / estimates if estimates else 0.0, len(chosen))
+    true_lengths = np.concatenate(lengths[0]) if lengths[0] else np.zeros(0)
+    zero = float((true_lengths == 0).mean()) if len(true_lengths) else 0.0
+    return Trial(errors, ratio, below / estimates if estimates else 0.0, len(chosen), zero=zero)
 
 
 def thin_step(shape: tuple[int, ...]) -> int:
@@ -264,6 +269,21 @@ def disparity_checks() -> Checks:
         if trial is None or trial.negative < 0.5 or better_change(data, "negated"):
             return None
         what = f"{100 * trial.negative:.0f} % of the predicted disparities are below 0."
+        return Problem(what, trial.images, trial.images)
+
+    @checks.add(
+        "disparity-zero",
+        "warning",
+        "true disparities of 0 are compared: 0 means no value in PNG files only",
+        "Write nan where there is no truth, or name the valid pixels with the option mask.",
+        side="truth",
+    )
+    def zero(data: CheckData) -> Problem | None:
+        """Whether many true disparities are exactly 0."""
+        trial = try_changes(data)
+        if trial is None or trial.zero < MANY_ZEROS:
+            return None
+        what = f"{100 * trial.zero:.0f} % of the true disparities are 0, and they are compared."
         return Problem(what, trial.images, trial.images)
 
     return checks

@@ -20,13 +20,15 @@ BETTER = 6.0  # decibels by which another reading must be better
 RIM = 4  # pixels of a border
 BORDER_BETTER = 3.0  # decibels by which PSNR must rise without the border
 UNUSED = 1 / 15  # share of the range that no value exceeds: 12 bits in 16 are a sixteenth
+BELOW, MANY_BELOW = 0.05, 0.05  # of the range below 0, and the share of values there; networks overshoot by less
 SHIFTS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
 
 
 class Look(Frozen):
     """What some images show: sums of mean squared errors of range 1 before and after a change, and the largest value.
 
-    `shifted` has the error without a shift first; `largest` and `peak` are of the image that uses most of its range.
+    `shifted` has the error without a shift first; `largest` and `peak` are of the image that uses most of its range;
+    `least` is the least value, and `below` the largest share of values that are clearly below 0.
     """
 
     images: int = 0
@@ -36,6 +38,8 @@ class Look(Frozen):
     rim: tuple[float, ...] = (0.0, 0.0)
     largest: float = 0.0
     peak: float = 1.0
+    least: float = 0.0
+    below: float = 0.0
 
 
 def _look(data: CheckData) -> Look:
@@ -50,6 +54,7 @@ def _look_at(pairs: ImagePairs, quick: bool) -> Look:
     images = colours = 0
     swapped, shifted, rim = np.zeros(2), np.zeros(1 + len(SHIFTS)), np.zeros(2)
     largest, peak_of_largest = 0.0, 1.0
+    least = below = 0.0
     for pair in evenly(len(pairs.owner), QUICK if quick else MOST).tolist():
         try:
             x, y, peak = pairs.sight(pair).common
@@ -61,6 +66,10 @@ def _look_at(pairs: ImagePairs, quick: bool) -> Look:
         top = max(float(x.max()), float(y.max()))
         if top / peak > largest / peak_of_largest:
             largest, peak_of_largest = top, peak
+        for side in (x, y):
+            bottom = float(side.min())
+            if bottom < -BELOW * peak:
+                least, below = min(least, bottom), max(below, float((side < -BELOW * peak).mean()))
         plain = _error(x, y, peak)
         if x.shape[2] == 3:
             colours += 1
@@ -75,7 +84,7 @@ def _look_at(pairs: ImagePairs, quick: bool) -> Look:
         if min(height, width) > 4 * RIM:
             rim += plain, _error(x[RIM:-RIM, RIM:-RIM], y[RIM:-RIM, RIM:-RIM], peak)
     sums = [tuple(part.tolist()) for part in (swapped, shifted, rim)]
-    return Look(images, colours, sums[0], sums[1], sums[2], largest, peak_of_largest)
+    return Look(images, colours, sums[0], sums[1], sums[2], largest, peak_of_largest, least, below)
 
 
 def _swap_red_and_blue(pixels: Array) -> Array:
@@ -125,6 +134,21 @@ def unused_range(data: CheckData) -> Problem | None:
     bits = next((2**bits - 1 for bits in (8, 10, 12) if look.largest <= 2**bits - 1), 0)
     remedy = f"Set range={1 if look.largest <= 1 else bits}." if bits else ""
     return Problem(what, look.images, look.images, remedy=remedy)
+
+
+@CHECKS.add(
+    "values-below-0",
+    "warning",
+    "pixels from -1 to 1: PSNR is too low with range=1, and SSIM is wrong with any range",
+    "Map the values to 0 to 1, and set range=1.",
+)
+def values_below_zero(data: CheckData) -> Problem | None:
+    """Many values of one side are below 0."""
+    look = _look(data)
+    if look.below < MANY_BELOW:
+        return None
+    what = f"{100 * look.below:.0f} % of the values of one side are below 0, the least is {look.least:g}."
+    return Problem(what, look.images, look.images)
 
 
 @CHECKS.add(

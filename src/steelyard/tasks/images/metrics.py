@@ -179,7 +179,8 @@ class Psnr(OfPixels):
         if not endless:
             return super().notes(totals)
         are = "is" if endless == 1 else "are"
-        remark = f"{endless:,} of {count_text(every, 'image')} {are} identical: psnr(cap=100), or psnr(level=pooled)."
+        finite = "psnr(cap=100) is" if endless == every else "psnr(cap=100) and psnr(level=pooled) are"
+        remark = f"{endless:,} of {count_text(every, 'image')} {are} identical: the mean is infinite; {finite} finite."
         return (remark, *super().notes(totals))
 
 

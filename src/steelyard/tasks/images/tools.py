@@ -226,7 +226,8 @@ NEAREST = 3
 def search(pairs: ImagePairs, number: float) -> tuple[bool, list[tuple[float, str]]]:
     """Whether settings were found that give a number to its last digit, and those or else the nearest.
 
-    Tried are all presets, all weights of luma, pooling and borders. Of settings that give the same, one is named.
+    Tried are all presets, all weights of luma, pooling and borders. Of settings that give the same, one is named. Those
+    that give the number are in the order in which they are tried, with the border of the run first.
     """
     digits = max(len(repr(float(number)).partition(".")[2]), 1)
     within = 0.5000001 * 10.0**-digits
@@ -237,7 +238,7 @@ def search(pairs: ImagePairs, number: float) -> tuple[bool, list[tuple[float, st
             if not any(value == other for other in values.values()):
                 values[name + cut] = value
     order = sorted((abs(value - number), i, name, value) for i, (name, value) in enumerate(values.items()))
-    exact = [(value, name) for distance, _, name, value in order if distance <= within]
+    exact = [(value, name) for name, value in values.items() if abs(value - number) <= within]
     return bool(exact), exact or [(value, name) for _, _, name, value in order[:NEAREST]]
 
 

@@ -18,15 +18,17 @@ CHECKS = add_frames(with_ids(Checks(), repeats=False), "normals")
 QUICK, MOST = 2, 20  # images that are looked at
 PIXELS = 1000  # pixels of an image
 CLEAR = 20.0  # degrees by which the mean angle must fall
+UNEVEN = 0.05  # the spread of true lengths over their mean; mapped normals have one length
 
 
 class Look(Frozen):
     """The mean angle for each way the axes may lie, as the option writes it, that with rows turned over, and whether no
-    component is negative."""
+    component of the predictions or of the truth is negative where it should be."""
 
     angles: dict[str, float]
     turned: float
     positive: bool
+    positive_truth: bool
     images: int
 
 
@@ -45,6 +47,7 @@ def _look(data: CheckData) -> Look | None:
 
 def _look_at(pairs: Any, most: int, *, quick: bool) -> Look | None:
     sides: list[tuple[Any, Any]] = []
+    true_lengths: list[Any] = []
     turned: list[float] = []
     chosen = evenly(len(pairs.owner), most)
     for pair in chosen[pairs.prediction_row[chosen] >= 0].tolist():
@@ -61,6 +64,7 @@ def _look_at(pairs: Any, most: int, *, quick: bool) -> Look | None:
             usable &= np.asarray(mask).reshape(-1)[::step] != 0
         a, b = (side[usable] / size[usable][:, None] for side, size in zip((a, b), lengths, strict=True))
         sides.append((a, b))
+        true_lengths.append(lengths[0][usable])
     if not sides:
         return None
     truth, prediction = (np.concatenate([pair[side] for pair in sides]) for side in (0, 1))
@@ -72,7 +76,15 @@ def _look_at(pairs: Any, most: int, *, quick: bool) -> Look | None:
             name = " ".join(f"{'-' if sign < 0 else ''}{'xyz'[axis]}" for axis, sign in zip(order, signs, strict=True))
             cosine = (truth * prediction[:, order] * np.array(signs)).sum(axis=1)
             angles[name] = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))).mean())
-    return Look(angles, float(np.mean(turned)), bool((prediction >= 0).all() and (truth < 0).any()), len(sides))
+    lengths_of_truth = np.concatenate(true_lengths)
+    uneven = bool(lengths_of_truth.std() > UNEVEN * lengths_of_truth.mean())
+    return Look(
+        angles,
+        float(np.mean(turned)),
+        bool((prediction >= 0).all() and (truth < 0).any()),
+        uneven and bool((truth >= 0).all()),
+        len(sides),
+    )
 
 
 @CHECKS.add("normals-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
@@ -90,10 +102,13 @@ def refused_maps(data: CheckData) -> Problem | None:
     "Map the components to -1 to 1.",
 )
 def positive_components(data: CheckData) -> Problem | None:
-    """Whether no predicted component is negative where true ones are."""
+    """Whether no predicted component is negative where true ones are, or no true one in vectors of many lengths."""
     look = _look(data)
-    if look is None or not look.positive:
+    if look is None or not (look.positive or look.positive_truth):
         return None
+    if look.positive_truth:
+        what = "All true components are 0 or more, and the vectors have different lengths."
+        return Problem(what, look.images, look.images)
     return Problem("All predicted components are 0 or more.", look.images, look.images)
 
 
@@ -106,7 +121,7 @@ def positive_components(data: CheckData) -> Problem | None:
 def upside_down(data: CheckData) -> Problem | None:
     """Whether the mean angle falls clearly if rows are turned over, and not as far if axes are."""
     look = _look(data)
-    if look is None or look.positive:
+    if look is None or look.positive or look.positive_truth:
         return None
     plain = look.angles["x y z"]
     if look.turned > min(plain - CLEAR, plain / 2) or look.turned > min(look.angles.values()):
@@ -124,7 +139,7 @@ def upside_down(data: CheckData) -> Problem | None:
 def other_axes(data: CheckData) -> Problem | None:
     """Whether the mean angle falls clearly if axes are flipped or exchanged."""
     look = _look(data)
-    if look is None or look.positive:
+    if look is None or look.positive or look.positive_truth:
         return None
     plain, best = look.angles["x y z"], min(look.angles, key=lambda name: look.angles[name])
     if look.turned < look.angles[best]:

@@ -106,8 +106,8 @@ def kilojoules(data: CheckData) -> Problem | None:
     which = "predictions" if middle > 0 else "truth"
     other = "truth" if middle > 0 else "predictions"
     return Problem(
-        f"Half of the predicted energies are {np.exp(middle):.2g} times the true ones or more: the {which} look like "
-        f"kilojoules, and the {other} like kilocalories.",
+        f"Half of the predicted energies are {np.exp(middle):.2g} times the true ones or more: the numbers of the "
+        f"{which} look like kilojoules, and those of the {other} like kilocalories.",
         len(distance),
         len(truth),
         places(data, "prediction", np.arange(len(truth)), "energy"),

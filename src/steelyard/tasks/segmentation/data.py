@@ -262,17 +262,17 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
     at_pair = pairs.pair_of(unit)
     grid = pairs.maps(at_pair)[side]
     row, column = np.argwhere(grid == value)[0].tolist() if grid is not None else (0, 0)
-    shown = (
-        f"colour #{value & 255:02x}{value >> 8 & 255:02x}{value >> 16:02x}"
-        if pairs.labelling.colours[side]
-        else f"value {value}"
-    )
+    shown = f"colour #{_hex(value)}" if pairs.labelling.colours[side] else f"value {value}"
     more = f"; {images} images hold such values" if images > 1 else ""
     raise UnknownName(
         f"{shown} at row {row}, column {column} ({count_text(pixels, 'pixel')}) is not a class{more}",
         where=pairs.place(at_pair, side),
         remedy=_remedy(pairs.labelling, value, side),
     )
+
+
+def _hex(colour: int) -> str:
+    return f"{colour & 255:02x}{colour >> 8 & 255:02x}{colour >> 16:02x}"
 
 
 def _remedy(labelling: Labelling, value: int, side: int) -> str:
@@ -282,6 +282,8 @@ def _remedy(labelling: Labelling, value: int, side: int) -> str:
         if ids and not labelling.colours[side]
         else ""
     )
+    if side == 0 and labelling.colours[0]:
+        return f"Name it in the palette, or ignore it there: ignore={_hex(value)}."
     if side == 0:
         return f"{named}Map it (option `relabel`), or ignore it (option `ignore={value}`)."
     return f"{named}The option `unknown=wrong` counts such pixels as wrong."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import DuplicateKey, InvalidNumber, InvalidSetting, UnknownName, nearest
+from steelyard.core.errors import Conflict, DuplicateKey, InvalidNumber, InvalidSetting, UnknownName, nearest
 from steelyard.core.frozen import Frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Option, Options
@@ -44,8 +44,8 @@ OPTIONS = (
            default="no", choices=("no", "truth", "both"), sides=False),
     Option("relabel", "ids", "Map values to classes, as VALUE=CLASS or VALUE=ignore: a list, or a file with one per "
            "line. Other values have no class.", column="entry", metavar="FILE"),
-    Option("palette", "ids", "Colours of RGB maps, as NAME=RRGGBB or NAME,R,G,B: a list, or a file with one per line.",
-           column="entry", metavar="FILE"),
+    Option("palette", "ids", "Colours of RGB maps, as NAME=RRGGBB or NAME,R,G,B: a list, or a file with one per line. "
+           "The name ignore is for pixels to ignore.", column="entry", metavar="FILE"),
     Option("labels", "choice", "Use the classes and ignored values of a dataset.", default="none", choices=PRESETS,
            sides=False),
     Option("unknown", "choice", "Treat predicted values without a class as an error, or as wrong.", default="error",
@@ -100,14 +100,15 @@ def labelling_of(options: Options) -> Labelling:
     tables = list(preset.tables)
     if names or classes is not None:
         ids = tuple(range(len(names) or int(classes)))
-    palettes = [_palette(options.of("palette", side)) for side in SIDES]
+    palettes, void = zip(*(_palette(options.of("palette", side)) for side in SIDES), strict=True)
     colours = (bool(palettes[0]), bool(palettes[1]))
     if any(colours):
         names = _coloured_names(palettes, names)
         ids = tuple(range(len(names)))
         for side, palette in enumerate(palettes):
             if palette:
-                tables[side] = {colour: names.index(name) for name, colour in palette.items()}
+                tables[side] = dict.fromkeys(void[side], IGNORED if side == 0 else UNKNOWN)
+                tables[side] |= {colour: names.index(name) for name, colour in palette.items()}
     names = names or preset.names
     if len(set(names)) < len(names):
         raise DuplicateKey("two classes have one name", where="option names", remedy="Name each otherwise.")
@@ -117,7 +118,11 @@ def labelling_of(options: Options) -> Labelling:
             tables[side] = _relabel_table(_listed_values(relabel), ids, names, side)
     if ids is None and any(table is not None for table in tables):
         ids = tuple(sorted({label for table in tables if table for label in table.values() if label >= 0}))
-    ignore = {_whole(value, "ignore") for value in options.of("ignore") or ()} | preset.ignore
+    ignore = {_whole(value, "ignore") for value in options.of("ignore") or ()}
+    if colours[0]:
+        _refuse_class_numbers(ignore)
+    else:
+        ignore |= preset.ignore
     shift = [_whole(options.of("shift", side) or 0, "shift") or preset.shift[i] for i, side in enumerate(SIDES)]
     reduced = options.of("reduce_zero")
     if reduced != "no":
@@ -169,9 +174,21 @@ def _whole(value: float, name: str) -> int:
     return int(value)
 
 
-def _palette(given: Any) -> dict[str, int]:
-    """Colours by name, each as a map of colours holds it; nothing where no palette is given."""
+def _refuse_class_numbers(ignore: set[int]) -> None:
+    """Raise for numbers to ignore that no colour but a pure red has, where the truth has colours."""
+    number = next((value for value in sorted(ignore) if 0 < value < 256), None)
+    if number is not None:
+        raise Conflict(
+            f"option ignore: {number} is the colour #{number:02x}0000, since the truth has colours",
+            where="option palette",
+            remedy="Name the colours to ignore in the palette: ignore=RRGGBB.",
+        )
+
+
+def _palette(given: Any) -> tuple[dict[str, int], list[int]]:
+    """Colours by name, each as a map of colours holds it, and those that are ignored; nothing without a palette."""
     colours: dict[str, int] = {}
+    void: list[int] = []
     lines = _listed_values(given)
     if given is not None and not lines:
         raise InvalidSetting("no colour is given", where="option palette", remedy="Example: road=804080.")
@@ -191,8 +208,11 @@ def _palette(given: Any) -> dict[str, int]:
                 f"'{line}' is not a colour", where="option palette", remedy="Example: road=804080."
             ) from None
         value = rgb[0] + 256 * rgb[1] + 65536 * rgb[2]
-        if value in colours.values():
+        if value in colours.values() or value in void:
             raise DuplicateKey(f"'{line}': another class has this colour", where="option palette")
+        if name.strip() == "ignore":
+            void.append(value)
+            continue
         if name.strip() in colours:
             raise DuplicateKey(
                 f"'{line}': '{name.strip()}' has another colour too",
@@ -200,7 +220,9 @@ def _palette(given: Any) -> dict[str, int]:
                 remedy="Give each class one.",
             )
         colours[name.strip()] = value
-    return colours
+    if void and not colours:
+        raise InvalidSetting("no colour of a class is given", where="option palette", remedy="Example: road=804080.")
+    return colours, void
 
 
 def _coloured_names(palettes: Sequence[Mapping[str, int]], names: Sequence[str]) -> tuple[str, ...]:
