@@ -434,7 +434,7 @@ BROKEN = {
     "confidence": (changed("body.request.confidence", 95), ["'body.request' is broken", "95 is not between 0 and 1"]),
     "no digest": (changed("body.sources.truth.digest", ...), ["'body.sources.truth.digest' is missing"]),
     "half a character": (changed("body.scores.mae.label", "a\ud800"), ["body.scores.mae.label is", "whole characters"]),
-    "a list": ([1, 2], ["it is [1, 2]", "an object"]),
+    "a list": ([1, 2], ["an array where an object is expected"]),
 }  # fmt: skip
 
 
