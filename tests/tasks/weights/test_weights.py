@@ -164,6 +164,21 @@ def test_items_without_their_column_name_it(names: list[str], hint: str, tmp_pat
     assert hint in finding.remedy
 
 
+def test_columns_are_sliced_and_clustered_by_the_names_of_the_file() -> None:
+    rows = {"plate": ["a", "a", "b", "c"], "food": ["x", "y", "x", "x"], "grams": [10, 20, 30, 40]}
+    guesses = {**rows, "grams": [11, 22, 33, 44]}
+    columns = {"dish": "plate", "item": "food", "weight": "grams"}
+    asked = {"columns": columns, "metrics": "mae", "confidence": None}
+    report = sy.evaluate("weights", rows, guesses, by="food", **asked)
+    assert {food: part["mae"].value for food, part in report.slices["food"].items()} == {
+        "x": pytest.approx(8 / 3),
+        "y": 2,
+    }
+    assert sy.evaluate("weights", rows, guesses, "mae", columns=columns, cluster="plate")["mae"].clusters == 3
+    with refuses("E-missing-column", "kitchen", "food"):
+        sy.evaluate("weights", rows, guesses, by="kitchen", **asked)
+
+
 def test_sample_weights_weigh_dishes() -> None:
     truth, predictions = food(*EXAMPLE)
     truth["sample_weight"] = [3, 3, 1, 1]

@@ -7,7 +7,7 @@ from html import escape
 
 from steelyard.core.metric import Description
 from steelyard.render.formula import plain_formula
-from steelyard.render.numbers import ends_text, even_decimals, number, percent_text, value_text
+from steelyard.render.numbers import ends_text, even_decimals, in_unit, number, percent_text, value_text
 from steelyard.render.page.tables import Cell, number_cell, table
 from steelyard.render.strips import group_of, scales_text, score_scales
 from steelyard.render.text import ARROWS, legend
@@ -34,7 +34,7 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
     for i, score in enumerate(scores):
         digits = decimals[score.measured_in] if score.interval is not None else None
         value = value_text(score.value) if digits is None else number(score.value, digits)
-        shown = f"{value} {score.measured_in}".strip()
+        shown = in_unit(value, score.measured_in)
         interval = ends_text(score.interval, digits or 0) if score.defined else f"undefined: {score.undefined_reason}"
         name = term(score.spec, score.spec, about, f"row-{i}", code=True)
         rows.append(

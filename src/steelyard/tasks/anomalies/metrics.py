@@ -54,7 +54,7 @@ class OverObjects(Metric):
         if len(values) < 2:
             return pooled
         lacking = f"; {len(values) - defined} have no value" if defined < len(values) else ""
-        return (*pooled, f"Mean of {defined} {self.averaged}{lacking}.")
+        return (*pooled, f"Scores are means of {defined} {self.averaged}{lacking}.")
 
 
 class ImageMetric(OverObjects):
