@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -13,6 +14,7 @@ from steelyard.render.strips import group_of, scales_text, score_scales
 from steelyard.render.text import ARROWS, legend
 from steelyard.results.score import Interval, Score
 
+BREAK = r"\g<0><wbr>"  # where a long spec may break: behind a bracket, and between words
 BETTER = {
     "lower": "lower is better",
     "higher": "higher is better",
@@ -57,7 +59,7 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
 
 def term(shown: str, spec: str, about: Mapping[str, Description], place: str, *, code: bool = False) -> str:
     """A name that tells what it means when it is pointed at or has the focus."""
-    name = f"<code>{escape(shown)}</code>" if code else escape(shown)
+    name = f"<code>{re.sub('[(_=,]', BREAK, escape(shown))}</code>" if code else escape(shown)
     meaning = about.get(spec)
     if meaning is None:
         return name
