@@ -51,7 +51,8 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
     plain = task.plain(truth, predictions) if task.plain is not None else None
     if plain is not None:
         truth, predictions, notes = plain
-        return replace(measure_sides(task, request, truth, predictions), notes=notes)
+        measured = measure_sides(task, request, truth, predictions)
+        return replace(measured, notes=(*notes, *measured.notes))
     advance("reading", 0, 1)
     with reading_notes() as read_notes:
         sides = read_sides(task, truth, predictions, request.columns, options, request.named_columns)
