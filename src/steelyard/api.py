@@ -285,6 +285,8 @@ def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **setti
     The settings are those of `evaluate` that say how data are read and joined.
     """
     settings["confidence"] = None
+    if not isinstance(metric, str) and isinstance(metric, Sequence):
+        raise InvalidSpec(f"score takes one metric, and {metric!r} are several", remedy="Call evaluate.")
     scores = evaluate(task, truth, predictions, [metric], **settings).scores
     if len(scores) != 1:
         raise InvalidSpec(f"'{metric}' is {count_text(len(scores), 'number')}", remedy="Ask for one, or call evaluate.")

@@ -138,3 +138,10 @@ def test_an_option_of_the_task_reaches_it_in_every_command(steelyard: Callable[.
     for words in (["check"], ["evaluate"], ["draw", "--image", "img001.png"]):
         done = steelyard(words[0], "ellipses", *ellipses, *words[1:], "--angle", "gradians")
         assert (done.returncode, "[E-invalid-setting]" in done.stderr) == (2, True), done.stderr
+
+
+def test_data_files_without_a_task_are_not_taken_for_results(steelyard: Callable[..., Any]) -> None:
+    truth, model = (str(SAMPLE / "boxes" / name) for name in ("truth.json", "model_a.json"))
+    done = steelyard("compare", truth, model, model)
+    assert done.returncode == 2
+    assert f"steelyard compare TASK {truth}" in done.stderr

@@ -23,8 +23,8 @@ METRICS = [
 class Rows:
     """Totals that give a metric values of ours."""
 
-    def __init__(self) -> None:
-        self.state, self.role = None, Role.POINT
+    def __init__(self, rows: int) -> None:
+        self.state, self.role, self.rows = None, Role.POINT, rows
 
     def only(self, declared: Any) -> Any:
         return self
@@ -35,7 +35,7 @@ def given(metric: Metric, values: list[float]) -> Floats:
     cls = type(f"Given{type(metric).__name__}", (type(metric),), {"reduce": lambda self, totals: np.array(values)})
     other = object.__new__(cls)
     other.__dict__.update(metric.__dict__)
-    return Totals.of(Rows(), other)  # type: ignore[arg-type]
+    return Totals.of(Rows(len(values)), other)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("task", "metric"), METRICS)
@@ -60,6 +60,39 @@ def define(**facts: Any) -> type[Metric]:
         "reduce": lambda self, t: t.undefined(),
     }
     return type("Mine", (Metric,), body | facts)
+
+
+def test_an_unknown_direction_is_refused_where_the_class_is_defined() -> None:
+    with refuses("E-invalid-value", "'Mine'", "'smaller'", "lower"):
+        define(range=(0, 1), better="smaller")
+
+
+SIDES = ({"dish": ["a", "b"], "weight": [1, 2]}, {"dish": ["a", "b"], "weight": [2, 2]})
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names"),
+    [
+        (define(range=(0, 1)), ["Mine is a class", "Mine()"]),
+        ([define(range=(0, 1), reduce=lambda self, t: 0.5)()], ["'mine'", "()", "(1,)"]),
+        ([define(range=(0, 1), reduce=lambda self, t: np.zeros((t.rows, 2)))()], ["'mine'", "(1, 2)", "(1,)"]),
+    ],
+    ids=["a class", "a number", "a matrix"],
+)
+def test_what_is_not_a_value_for_each_row_is_refused(metrics: Any, names: list[str]) -> None:
+    wanted = metrics if isinstance(metrics, list) else [metrics]
+    with refuses("E-invalid-spec", *names):
+        sy.evaluate("weights", *SIDES, wanted, confidence=None)
+
+
+def test_two_metrics_of_one_name_are_refused() -> None:
+    with refuses("E-conflict", "'mae'"):
+        sy.evaluate("weights", *SIDES, [define(name="mae", range=(0, 1))(), "mae"], confidence=None)
+
+
+def test_a_score_is_of_one_metric() -> None:
+    with refuses("E-invalid-spec", "'mae'", "'bias'"):
+        sy.score("weights", *SIDES, ["mae", "bias"])
 
 
 def test_a_class_without_a_range_is_refused_where_it_is_defined() -> None:

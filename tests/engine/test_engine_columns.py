@@ -27,10 +27,14 @@ class Rows:
     def __init__(self, columns: dict[str, Any], other: dict[str, Any]) -> None:
         self.source = "t.csv"
         self.columns = {name: as_object(values) for name, values in columns.items()}
+        self.source_names = (*columns, *other)
         self.other = {name: np.array(v) if isinstance(v, range) else as_object(v) for name, v in other.items()}
 
     def find(self, name: str) -> Any:
         return self.columns.get(name, self.other.get(name))
+
+    def own_name(self, name: str) -> str:
+        return name
 
 
 class Pairs(SimpleNamespace):

@@ -434,7 +434,7 @@ BROKEN = {
     "confidence": (changed("body.request.confidence", 95), ["'body.request' is broken", "95 is not between 0 and 1"]),
     "no digest": (changed("body.sources.truth.digest", ...), ["'body.sources.truth.digest' is missing"]),
     "half a character": (changed("body.scores.mae.label", "a\ud800"), ["body.scores.mae.label is", "whole characters"]),
-    "a list": ([1, 2], ["it is [1, 2]", "an object"]),
+    "a list": ([1, 2], ["an array where an object is expected"]),
 }  # fmt: skip
 
 
@@ -558,7 +558,7 @@ def test_settings_that_differ_are_remarked() -> None:
     assert "no prediction for 0 rows, the result for 7; each leaves out its own" in text
     allowed = sy.gate(result(score()), "mae > baseline", baseline=result(score(), truth="1"), other_truth=True)
     assert "the two stand on different truth" in " ".join(str(allowed).split())
-    assert "No rule speaks of the baseline." in str(sy.gate(result(score()), "mae > 3", baseline=result(score())))
+    assert "No rule uses the baseline." in str(sy.gate(result(score()), "mae > 3", baseline=result(score())))
 
 
 # --- what comes out

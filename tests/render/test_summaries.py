@@ -173,6 +173,14 @@ def test_a_page_of_many_units_lists_fewer_metrics(comparison: sy.Comparison, mon
         assert len(comparison_page.listings([comparison])[0].columns) == 1 + 3 * compared
 
 
+def test_a_page_lists_only_metrics_that_single_units_have() -> None:
+    sides = [0, 1, 1, 0], np.array([[0.8, 0.2], [0.6, 0.4], [0.7, 0.3], [0.9, 0.1]])
+    report = sy.evaluate("labels", *sides, ["macro(roc_auc)", "accuracy"], confidence=None)
+    assert not np.isfinite(report.units().values["macro(roc_auc)"]).any()
+    listing = report_page.listings_of(report, report.units())[-1]
+    assert (list(listing.columns)[1:], listing.x) == (["accuracy"], "accuracy")
+
+
 def prompt(name: str, metric: str, value: float) -> PromptScore:
     made = sy.evaluate("weights", TRUTH, predicted(9, -11, 4), [metric], confidence=None)
     return PromptScore(

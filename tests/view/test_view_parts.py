@@ -160,7 +160,9 @@ def test_rows_of_sides_that_do_not_know_the_unit(monkeypatch: pytest.MonkeyPatch
     measured = SimpleNamespace(
         pairs=None, truth=side({"image": ["a", "b"], "x": [1.0, 2.5]}), prediction=side({"other": ["a"]})
     )
-    data: Any = SimpleNamespace(report=SimpleNamespace(task="t"), measured=measured, units=np.array(["b", "c"]))
+    data: Any = SimpleNamespace(
+        report=SimpleNamespace(task="t", listing=lambda: None), measured=measured, units=np.array(["b", "c"])
+    )
     assert units.unit_rows(data, 0) == [units.UnitRows("Truth", ("x",), (("2.5",),), ("",))]
     assert units.unit_rows(data, 1) == []
 
@@ -286,3 +288,33 @@ def test_two_runs_without_units_have_no_page_of_both() -> None:
     runs: Any = SimpleNamespace(get=lambda name: run, data=lambda one: (None, "none"), index=None)
     with pytest.raises(viewing.Missing):
         viewing._View(runs)._beside(Request({"type": "http", "query_string": b"run=1&run=2", "headers": []}))
+
+
+def reread(task: str, truth: Any, prediction: Any) -> Any:
+    """A run whose data were read again."""
+    report = sy.evaluate(task, truth, prediction, confidence=None)
+    measured = SimpleNamespace(pairs=report.details.pairs, truth=None, prediction=None)
+    return SimpleNamespace(report=report, measured=measured, units=report.units().units)
+
+
+def test_the_only_row_of_a_unit_is_shown_column_by_column() -> None:
+    truth = {"dish": ["a", "b"], "mass": [100.0, 50.0], "ingredients": [["rice", "oil"], ["soup"]], "site": ["n", "s"]}
+    predicted = {"dish": ["a", "b"], "mass": [90.0, 60.5], "ingredients": [["rice"], ["soup"]]}
+    cells = (("mass", "100", "90"), ("ingredients", "rice, oil", "rice"), ("site", "n", ""))
+    rows = units.unit_rows(reread("nutrients", truth, predicted), 0)
+    assert rows == [units.UnitRows("Values", ("", "truth", "prediction"), cells, ("",) * 3)]
+
+
+def test_documents_of_a_query_are_listed_by_rank() -> None:
+    truth = {"q": {"a": 1, "b": 0, "c": 2}, "p": {"a": 1}}
+    run = {"q": {"b": 3.0, "c": 2.0, "d": 1.0}, "p": {"a": 1.0}}
+    cells = (
+        ("b", "0", "1", "found, not relevant"),
+        ("c", "2", "2", "found"),
+        ("a", "1", "", "not found"),
+    )
+    data = reread("rankings", truth, run)
+    header = ("document", "relevance", "rank", "outcome")
+    expected = [units.UnitRows("Judged documents", header, cells, ("",) * 3)]
+    data.measured.truth = data.measured.prediction = SimpleNamespace(columns={})
+    assert units.unit_rows(data, data.units.tolist().index("q")) == expected

@@ -67,7 +67,7 @@ def join_rows(
     suggest missing='worst', which some tasks refuse.
     """
     check_policy(policy)
-    key = _common_key(truth, prediction, key)
+    whole, key = key, _common_key(truth, prediction, key)
     if len(key) == 1 and _same_and_rising(truth[key[0]], prediction[key[0]]):
         return _with_unit_weights(in_order(truth, prediction, truth[key[0]], policy), weight)
     units, (truth_unit, prediction_unit) = codes(truth[key[0]], prediction[key[0]])
@@ -78,8 +78,8 @@ def join_rows(
 
     truth_order = np.argsort(truth_code, kind="stable")
     prediction_order = np.argsort(prediction_code, kind="stable")
-    _refuse_duplicates(truth, key, truth_code, truth_order)
-    _refuse_duplicates(prediction, key, prediction_code, prediction_order)
+    _refuse_duplicates(truth, key, whole, truth_code, truth_order)
+    _refuse_duplicates(prediction, key, whole, prediction_code, prediction_order)
 
     sorted_predictions = prediction_code[prediction_order]
     place = np.searchsorted(sorted_predictions, truth_code[truth_order])
@@ -155,7 +155,9 @@ def _common_key(truth: Records, prediction: Records, key: tuple[str, ...]) -> tu
     return common
 
 
-def _refuse_duplicates(records: Records, key: tuple[str, ...], code: Array, order: Array) -> None:
+def _refuse_duplicates(
+    records: Records, key: tuple[str, ...], whole: tuple[str, ...], code: Array, order: Array
+) -> None:
     ordered = code[order]
     repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
     if not len(repeated):
@@ -166,8 +168,28 @@ def _refuse_duplicates(records: Records, key: tuple[str, ...], code: Array, orde
         f"{_key_text(records, key, second)} appears twice, first at {records.place(first)}"
         + (f" ({len(repeated)} rows repeat a key)" if len(repeated) > 1 else ""),
         where=records.place(second),
-        remedy="Each may appear only once.",
+        remedy=" ".join(["Each may appear only once.", *missing_key_hint(records, key, whole)]),
     )
+
+
+def missing_key_hint(records: Records, key: tuple[str, ...], whole: tuple[str, ...]) -> list[str]:
+    """How to tell rows of the same key apart, where the task's whole key has a column that they lack.
+
+    A column of texts that makes every row different is named, if there is one only.
+    """
+    lacking = [name for name in whole if name not in key]
+    if len(lacking) != 1:
+        return []
+    present = [records[name].tolist() for name in key]
+    texts = [
+        name
+        for name, column in records.other.items()
+        if all(isinstance(value, str) for value in column.tolist())
+        and len(set(zip(*present, column.tolist(), strict=True))) == len(records)
+    ]
+    column = texts[0] if len(texts) == 1 else "YOUR_COLUMN"
+    several = f"If a {records.names.get(key[0], key[0])} has several rows"
+    return [f"{several}, name the column that tells them apart: `columns={{'{lacking[0]}': '{column}'}}`."]
 
 
 def _one_sided(

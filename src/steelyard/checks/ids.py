@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from steelyard.align.join import missing_key_hint
 from steelyard.checks.check import Check, CheckData, Checks, Problem, some_rows
 from steelyard.core.records import Array, factorize
 
+ONCE = "Write each row once."
 READINGS: dict[str, Callable[[str], str]] = {
     "without regard to case": str.casefold,
     "without blanks": lambda text: "".join(text.split()),
@@ -89,8 +91,13 @@ def repeated_keys(side: str) -> Callable[[CheckData], Problem | None]:
         if not len(rows):
             return None
         named = " and ".join(f"'{name}'" for name in key)
+        hint = missing_key_hint(records, tuple(key), tuple(data.read["whole_key"]))
         return Problem(
-            f"Rows appear more than once by {named}.", len(rows), len(records), some_rows(records, rows, key[-1])
+            f"Rows appear more than once by {named}.",
+            len(rows),
+            len(records),
+            some_rows(records, rows, key[-1]),
+            remedy=" ".join([ONCE, *hint]),
         )
 
     return test
@@ -121,7 +128,7 @@ def with_ids(checks: Checks, *, repeats: bool = True) -> Checks:
         mine += [
             Check(
                 "repeated-rows", "error", side, "rows with the same key: refused, and counted twice by other tools",
-                "Write each row once.", repeated_keys(side),
+                ONCE, repeated_keys(side),
             )
             for side in ("truth", "predictions")
         ]  # fmt: skip

@@ -91,6 +91,7 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
     data = CheckData(truth, prediction, pairs, options)
     ids = [name for name in task.truth.key if (column := task.truth.column(name)) is not None and column.type == "id"]
     data.read["key"] = [name for name in ids if name in truth and (prediction is None or name in prediction)]
+    data.read["whole_key"] = ids
     data.read["keys"] = 1 if len(ids) == len(task.truth.key) else 2
     module = module_of(task)
     findings = run_checks(module.CHECKS, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,7 @@ def _compare_sources(
     """Compare stored results, runs of two models, or several models."""
     if Path(task).suffix.lower() == ".json":
         from steelyard.gating.stored import compare_stored
+        from steelyard.io.guess import look
 
         for name in ("proxy", "superiority"):
             if settings[name]:
@@ -126,6 +128,11 @@ def _compare_sources(
                     f"`{name}` needs what each model scores on each unit, which stored results do not hold",
                     remedy="Give the truth and both predictions.",
                 )
+        if os.path.isfile(task) and any(look(Path(task), side, {}).tasks for side in ("truth", "prediction")):
+            raise click.UsageError(
+                f"'{task}' holds data, and the task comes first: 'steelyard compare TASK {task} ...'. "
+                f"Without 'compare', the task is recognized: 'steelyard {task} ...'."
+            )
         return compare_stored([file for file in (task, truth, a, *b) if file is not None], model, baseline)
     if model or baseline:
         raise Conflict("--model and --baseline are for stored results", remedy="Name models by NAME=FILE.")

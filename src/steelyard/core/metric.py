@@ -63,6 +63,9 @@ class UnitClasses(Frozen):
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 
+BETTER = ("higher", "lower", "zero", "one", "none")
+
+
 class Metric(Frozen, ABC):
     """Base of every metric. A subclass is a frozen dataclass without a decorator; its fields are its settings.
 
@@ -109,7 +112,7 @@ class Metric(Frozen, ABC):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         adopt_renamed(cls, Metric, RENAMED)
-        _check_range(cls)
+        _check_facts(cls)
 
     @abstractmethod
     def requirements(self) -> tuple[Requirement, ...]:
@@ -253,9 +256,16 @@ def family(base: type[Metric], setting: str, text: str, **rows: Mapping[str, Any
     return tuple(getattr(base, row["name"]) for row in rows.values())
 
 
-def _check_range(cls: type[Metric]) -> None:
-    """Raise where a class that has a name declares no range: intervals and verdicts depend on it."""
-    if not hasattr(cls, "name") or isinstance(getattr(cls, "range", None), property):
+def _check_facts(cls: type[Metric]) -> None:
+    """Raise where a class that has a name declares no range, or no valid direction: verdicts depend on them."""
+    if not hasattr(cls, "name"):
+        return
+    if not isinstance(cls.better, property) and cls.better not in BETTER:
+        raise InvalidValue(
+            f"metric class '{cls.__name__}': better = {cls.better!r} is not a valid choice",
+            remedy=f"Choose {', '.join(BETTER)}.",
+        )
+    if isinstance(getattr(cls, "range", None), property):
         return
     example = "Add `range = (0, 1)` for a share, or `range = (0, float('inf'))` for an error without an upper end."
     if not hasattr(cls, "range"):

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 def no_slice_column(truth: Records, name: str, remedy: str = "") -> MissingColumn:
     """The error for a column to slice by that does not exist."""
-    close = nearest(name, [*truth.columns, *truth.other])
+    close = nearest(name, truth.source_names)
     return MissingColumn(f"column '{name}' is missing, which `by` names", where=truth.source, remedy=close or remedy)
 
 

@@ -47,7 +47,9 @@ def plain_pair(truth: Any, predictions: Any) -> tuple[Array, Array] | None:
         bare, other = ("truth", "predictions") if plain[0] else ("predictions", "truth")
         form = type(truth if plain[0] else predictions).__name__
         raise MissingKey(
-            f"{form} has no names of columns, and {other} has", where=bare, remedy="Give both sides in the same form."
+            f"values of type {form} have no column names, and {other} have",
+            where=bare,
+            remedy="Give both sides in the same form.",
         )
     a, b = values_of(truth, "truth"), values_of(predictions, "predictions")
     if len(a) != len(b):

@@ -122,11 +122,22 @@ class Records(Frozen):
         """Where a value stands, for a message."""
         return f"{self.place(int(row))}, column '{self.names.get(column, column)}'"
 
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """All columns by the names that the source gives them."""
+        return (*(self.names.get(name, name) for name in self.columns), *self.other)
+
     def find(self, name: str) -> Array | None:
         """A column of the schema or another one of the source."""
         if name in self.columns:
             return self.columns[name]
         return self.other.get(name)
+
+    def own_name(self, name: str) -> str:
+        """The schema's name of a column that the source calls so; any other name as it is."""
+        if name in self.columns or name in self.other:
+            return name
+        return next((own for own, said in self.names.items() if said == name and own in self.columns), name)
 
     def take(self, rows: Array) -> Records:
         """Some of the rows, each still knowing where it stands."""

@@ -374,6 +374,8 @@ def _metric_list(metrics: Metrics) -> tuple[str | Metric, ...] | None:
         return None
     listed = (metrics,) if isinstance(metrics, Metric) else _several(metrics, "metrics")
     for name in listed:
+        if isinstance(name, type) and issubclass(name, Metric):
+            raise InvalidSpec(f"{name.__name__} is a class, not a metric", remedy=f"Write {name.__name__}().")
         if not isinstance(name, str | Metric):
             raise InvalidSpec(f"{name!r} is not a metric", remedy="Give its spec as a text, such as 'mae'.")
     return listed

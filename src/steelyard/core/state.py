@@ -93,6 +93,11 @@ class Totals:
     def of(self, metric: Reducible) -> Floats:
         """A metric's value for each row of weights; an error where the plain score is outside its declared range."""
         values = metric.reduce(self.only(metric.requirements()))
+        if np.shape(values) != (self.rows,):
+            raise InvalidSpec(
+                f"metric '{metric}' gave an array of shape {np.shape(values)} where {(self.rows,)} is expected",
+                remedy="`reduce` returns one value for each row of weights: for each row of the totals.",
+            )
         if self.role is not Role.POINT:  # draws may leave it by rounding, and single units by their nature
             return values
         low, high = metric.range

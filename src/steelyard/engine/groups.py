@@ -64,6 +64,7 @@ def check_nested(units: Units, request: Request) -> None:
 def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
     """The value of a column in each unit, as text."""
     truth = pairs.truth
+    name = truth.own_name(name)
     values, file = truth.find(name), in_file(name)
     if values is None and file is not None:
         beside = values_beside(task, pairs.units.tolist(), name, option)
@@ -79,9 +80,10 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
         )
         return filled
     if values is None:
-        columns = [*truth.columns, *truth.other]
         raise MissingColumn(
-            f"column '{name}' is missing, which `{option}` names", where=truth.source, remedy=nearest(name, columns)
+            f"column '{name}' is missing, which `{option}` names",
+            where=truth.source,
+            remedy=nearest(name, truth.source_names),
         )
     rows, owner = _rows(task, pairs, name, option == "strata")
     texts = _texts(rows)

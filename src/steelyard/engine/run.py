@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core import catalogue
-from steelyard.core.errors import EmptyInput, Unsupported
+from steelyard.core.errors import Conflict, EmptyInput, Unsupported
 from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -51,7 +51,8 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
     plain = task.plain(truth, predictions) if task.plain is not None else None
     if plain is not None:
         truth, predictions, notes = plain
-        return replace(measure_sides(task, request, truth, predictions), notes=notes)
+        measured = measure_sides(task, request, truth, predictions)
+        return replace(measured, notes=(*notes, *measured.notes))
     advance("reading", 0, 1)
     with reading_notes() as read_notes:
         sides = read_sides(task, truth, predictions, request.columns, options, request.named_columns)
@@ -170,4 +171,10 @@ def expand_metrics(task: Task, chosen: Sequence[Metric], by_default: bool, state
     """What the choice comes to for these data."""
     if by_default and task.defaults_for is not None:
         chosen = metrics_of(task, task.defaults_for(state.metadata))
-    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(state.metadata)))
+    metrics = list(dict.fromkeys(metric for one in chosen for metric in one.expand(state.metadata)))
+    by_name = {str(metric): metric for metric in metrics}
+    twice = next((metric for metric in metrics if by_name[str(metric)] is not metric), None)
+    if twice is not None:
+        classes = [f"{type(one).__module__}.{type(one).__name__}" for one in (twice, by_name[str(twice)])]
+        raise Conflict(f"two metrics are called '{twice}': {' and '.join(classes)}", remedy="Rename one of them.")
+    return metrics

@@ -116,7 +116,8 @@ def paired_slices(
 
 def _split(pairs: Any, by: Sequence[str], task: Task | None) -> _Split:
     columns, owner = [], np.arange(len(pairs.units))
-    for name in by:
+    for said in by:
+        name = pairs.truth.own_name(said)
         if task is not None and in_file(name) is not None and pairs.truth.find(name) is None:
             columns.append((values_beside(task, pairs.units.tolist(), name, "by"), True))
             continue

@@ -72,7 +72,7 @@ def gate(
     on_baseline = any(rule.on_baseline for rule in wanted)
     notes = [*edit_notes([(named, whole)]), *held.notes, *remarks]
     if held.baseline is not None and not on_baseline and not isinstance(subject, Comparison):
-        notes.append("No rule speaks of the baseline.")
+        notes.append("No rule uses the baseline.")
     return Gate(
         subject.task, subject.unit, held.subject.units, name,
         None if isinstance(subject, Comparison) and not on_baseline else held.baseline,

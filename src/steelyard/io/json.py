@@ -54,7 +54,7 @@ def read_json(path: Path, source: str) -> Table:
         data = data["annotations"]
     if not isinstance(data, list):
         raise InvalidFile(
-            f"holds {_kind(data)}",
+            f"holds {type_name(data)}",
             where=source,
             remedy="A JSON array of objects is expected, or JSON lines (.jsonl).",
         )
@@ -90,7 +90,9 @@ def parse_json(text: str, where: str, remedy: str = "") -> Any:
         raise DuplicateKey(f"key '{twice}' appears twice in an object", where=where, remedy="Keep one.") from None
     except json.JSONDecodeError as error:
         place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise InvalidFile(f"not valid JSON at {place}: {error.msg}", where=where, remedy=remedy) from None
+        raise InvalidFile(
+            f"not valid JSON at {place}: {error.msg.removesuffix(' starting at')}", where=where, remedy=remedy
+        ) from None
     except RecursionError:
         raise TooLarge("the JSON is nested too deeply", where=where, remedy=remedy) from None
     except ValueError:
@@ -109,7 +111,7 @@ def expect(value: Any, kind: str, name: str, where: str) -> Any:
     if isinstance(value, KINDS[kind]) and not isinstance(value, bool):
         return value
     raise InvalidValue(
-        f"'{name}' is {_kind(value)} where {kind} is expected",
+        f"'{name}' is {type_name(value)} where {kind} is expected",
         where=where,
         remedy="Is the file whole, and of that format?",
     )
@@ -117,11 +119,14 @@ def expect(value: Any, kind: str, name: str, where: str) -> Any:
 
 def _object(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InvalidFile(f"{_kind(value)} where an object is expected", where=where, remedy='Example: {"dish": "A"}.')
+        raise InvalidFile(
+            f"{type_name(value)} where an object is expected", where=where, remedy='Example: {"dish": "A"}.'
+        )
     return value
 
 
-def _kind(value: Any) -> str:
+def type_name(value: Any) -> str:
+    """What JSON calls the type of a value, with its article."""
     names = {dict: "an object", list: "an array", str: "a text", bool: "a truth value", type(None): "null"}
     return names.get(type(value), "a number")
 

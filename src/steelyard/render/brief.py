@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.counts import count_text
-from steelyard.render.numbers import interval_text, p_text, signed_text, value_text
+from steelyard.render.numbers import in_unit, interval_text, p_text, signed_text, value_text
 from steelyard.render.verdicts import verdict_text
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def score_brief(score: Score) -> str:
     """A score in one line."""
     if not score.defined:
         return f"Score({score.spec} is undefined: {score.undefined_reason})"
-    parts = [f"{score.spec} = {value_text(score.value, score.interval)} {score.measured_in}".strip()]
+    parts = [f"{score.spec} = {in_unit(value_text(score.value, score.interval), score.measured_in)}"]
     parts.append(interval_text(score.value, score.interval))
     return f"Score({_join_sentences(parts)}, {count_text(score.units, 'unit')})"
 
 
 def difference_brief(d: Difference) -> str:
     """A difference in one line."""
-    parts = [f"{d.spec}: {signed_text(d.difference, d.interval)} {d.measured_in}".strip()]
+    parts = [f"{d.spec}: {in_unit(signed_text(d.difference, d.interval), d.measured_in)}"]
     parts.append(interval_text(d.difference, d.interval))
     return f"Difference({_join_sentences(parts)}, p {p_text(d.p_adjusted)}, {verdict_text(d.verdict)})"
 

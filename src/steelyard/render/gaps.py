@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_text
-from steelyard.render.numbers import interval_text, p_text, percent_text, value_text
+from steelyard.render.numbers import in_unit, interval_text, p_text, percent_text, value_text
 
 if TYPE_CHECKING:
     from steelyard.results.report import Report
@@ -27,7 +27,7 @@ def gap_cells(gaps: Sequence[Gap]) -> tuple[list[str], list[list[str]]]:
     rated = any(gap.ratio_interval is not None for gap in gaps)
     rows = []
     for gap in gaps:
-        size = f"{value_text(gap.difference, gap.interval)} {gap.measured_in}".strip()
+        size = in_unit(value_text(gap.difference, gap.interval), gap.measured_in)
         row = [gap.spec, size, interval_text(gap.difference, gap.interval)]
         if rated:
             row += [value_text(gap.ratio, gap.ratio_interval, 2) if gap.ratio_interval else "–"]

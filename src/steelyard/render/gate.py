@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from steelyard.core.counts import count_text
 from steelyard.render.markdown import code, plain
-from steelyard.render.numbers import interval_text, p_text, percent_text, signed_text, value_text
+from steelyard.render.numbers import in_unit, interval_text, p_text, percent_text, signed_text, value_text
 from steelyard.results.gate import Gate, Verdict
 
 MOST_NAMED = 4  # rules in a sentence
@@ -76,13 +76,13 @@ def deciding_numbers(verdict: Verdict) -> str:
     """The numbers that decided: the score, and how far it lies from the baseline."""
     if math.isnan(verdict.value):
         return "undefined"
-    value = f"{value_text(verdict.value, verdict.interval)} {verdict.measured_in}".strip()
+    value = in_unit(value_text(verdict.value, verdict.interval), verdict.measured_in)
     if verdict.difference is None:
         return f"{value} {interval_text(verdict.value, verdict.interval)}".strip()
     if math.isnan(verdict.difference):
         return value
     reach = verdict.difference_interval
-    bound = f"{value_text(verdict.bound, verdict.interval)} {verdict.measured_in}".strip()
+    bound = in_unit(value_text(verdict.bound, verdict.interval), verdict.measured_in)
     text = (
         f"{value} against {bound}: {signed_text(verdict.difference, reach)} {interval_text(verdict.difference, reach)}"
     )

@@ -38,6 +38,11 @@ def ends_text(interval: Interval | None, decimals: int) -> str:
     return "" if interval is None else f"[{number(interval[0], decimals)}, {number(interval[1], decimals)}]"
 
 
+def in_unit(text: str, unit: str) -> str:
+    """A number with its unit of measure: "23 g", "12.9°"; a number alone where it has none."""
+    return f"{text}{unit}" if unit == "°" else f"{text} {unit}".rstrip()
+
+
 def signed_number(value: float, decimals: int) -> str:
     """A difference with so many digits behind the point, always with its sign."""
     text = number(value, decimals)

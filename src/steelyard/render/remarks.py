@@ -28,10 +28,10 @@ def _merged_remark(rest: str, named: list[str]) -> str:
     if len(named) == 1:
         return named[0] + rest
     verb, _, more = rest.strip().partition(" ")
-    return f"{_list_names(named)} {_PLURAL.get(verb, verb)} {more}"
+    return f"{list_names(named)} {_PLURAL.get(verb, verb)} {more}"
 
 
-def _list_names(named: Sequence[str]) -> str:
+def list_names(named: Sequence[str]) -> str:
     """The first of these, and how many more there are."""
     if len(named) == 1:
         return named[0]
@@ -54,7 +54,7 @@ def rests_on(scores: Iterable[Score], unit: str) -> list[str]:
     rare = f"rarer than 1 in {count_text(round(1 / first.unseen), word)}"
     if first.unseen > 0.5:
         rare = f"of up to {100 * first.unseen:.0f} % of {count_text(2, word).partition(' ')[2]}"
-    named = _list_names([score.spec for score in endless])
+    named = list_names([score.spec for score in endless])
     return [f"{named} {verb} on {span} of {count_text(units, word)}; errors {rare} may be missing here, however large."]
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from steelyard.render.numbers import value_text
+from steelyard.render.numbers import in_unit, value_text
 
 if TYPE_CHECKING:
     from steelyard.results.score import Difference, Score
@@ -52,8 +52,8 @@ def scales_text(scales: dict[Group, Interval]) -> str:
     """Where strips begin and end, in words."""
     parts = []
     for (unit, share), (low, high) in scales.items():
-        named = f" {unit}" if unit else "" if share or len(scales) == 1 else " (other numbers)"
-        parts.append(f"from {_short(low)} to {_short(high)}{named}")
+        named = "" if unit or share or len(scales) == 1 else " (other numbers)"
+        parts.append(f"from {_short(low)} to {in_unit(_short(high), unit)}{named}")
     return f"Strips of the same unit share a scale: {', '.join(parts)}." if parts else ""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.core.counts import count_text, share_text
 from steelyard.core.slice import slice_heading, slice_text
-from steelyard.render.numbers import interval_text, names_of, p_text, signed_text, value_text
+from steelyard.render.numbers import in_unit, interval_text, names_of, p_text, signed_text, value_text
 
 if TYPE_CHECKING:
     from steelyard.core.figure import Figure
@@ -46,7 +46,7 @@ def report_headline(report: Report) -> str:
 
 
 def _score_text(score: Score) -> str:
-    value = f"{value_text(score.value, score.interval, 2)} {score.measured_in}".strip()
+    value = in_unit(value_text(score.value, score.interval, 2), score.measured_in)
     return f"{score.label} {value} {interval_text(score.value, score.interval, 2)}".strip()
 
 
@@ -60,7 +60,7 @@ def gap_sentences(report: Report) -> list[str]:
 
 def gap_sentence(gap: Gap) -> str:
     """A gap in one sentence."""
-    size = f"{value_text(gap.difference, gap.interval, 2)} {gap.measured_in}".strip()
+    size = in_unit(value_text(gap.difference, gap.interval, 2), gap.measured_in)
     numbers, p = f"{size} {interval_text(gap.difference, gap.interval, 2)}", _p(gap.p_adjusted)
     by = slice_heading(gap.by)
     if not gap.shown:
@@ -134,7 +134,7 @@ def _compared(differences: Sequence[Difference], name: str, first: str, unit: st
     if not tested:
         return [f"Undecided: {differences[0].undefined_reason or 'no metric has a value'}."] if differences else []
     d = tested[0]
-    size = f"{signed_text(d.difference, d.interval, 2)} {d.measured_in}".strip()
+    size = in_unit(signed_text(d.difference, d.interval, 2), d.measured_in)
     numbers = f"{size} {interval_text(d.difference, d.interval, 2)}".strip()
     p = f" ({_p(d.p_adjusted)})" if d.p_adjusted == d.p_adjusted else ""
     words = {"better": "better than", "worse": "worse than", "differs": "different from"}

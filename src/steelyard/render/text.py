@@ -11,7 +11,16 @@ from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.gaps import gap_cells, gap_legend, gaps_by
-from steelyard.render.numbers import heads_of, interval_text, names_of, p_text, percent_text, signed_text, value_text
+from steelyard.render.numbers import (
+    heads_of,
+    in_unit,
+    interval_text,
+    names_of,
+    p_text,
+    percent_text,
+    signed_text,
+    value_text,
+)
 from steelyard.render.remarks import merge_remarks, rests_on
 from steelyard.render.runs import WORDS as RUN_WORDS
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_remarks, report_runs
@@ -225,7 +234,7 @@ def fitting(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) ->
 def _score_table(scores: Sequence[Score], confidence: float | None, width: int) -> str:
     rows = []
     for score in scores:
-        shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
+        shown = in_unit(value_text(score.value, score.interval), score.measured_in)
         interval = interval_text(score.value, score.interval) if score.defined else "undefined"
         rows.append([ARROWS[score.better], score.spec, score.label, shown, interval])
     last = f"{percent_text(confidence)} interval" if confidence is not None else ""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from steelyard.core.counts import count_text
 from steelyard.core.request import Request, RunDesign
-from steelyard.render.numbers import p_text
-from steelyard.render.remarks import merge_remarks
+from steelyard.render.numbers import in_unit, p_text
+from steelyard.render.remarks import list_names, merge_remarks
 from steelyard.render.runs import runs_word
 from steelyard.results.comparison import Comparison
 from steelyard.results.score import Difference, Superiority
@@ -97,14 +97,14 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
             f"With {count_text(units, unit)} no difference{named} can be shown, whatever the truth: no p below "
             f"{p_text(least)} is possible."
         )
-    shown = [f"{d.spec} {size_text(d.min_detectable)}{_in_unit(d)}" for d in listed if d.min_detectable > 0]
+    shown = [f"{d.spec} {in_unit(size_text(d.min_detectable), d.measured_in)}" for d in listed if d.min_detectable > 0]
     if shown:
         more = f", and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
         remarks.append(f"Minimum detectable difference (80 % power, per test): {', '.join(shown[:_MOST_SHOWN])}{more}.")
     apart = [d.spec for d in listed if _corrected_away(d)]
     if apart:
         remarks.append(
-            f"Intervals are not corrected for multiple testing: {' and '.join(apart)} would differ in a single test, "
+            f"Intervals are not corrected for multiple testing: {list_names(apart)} would differ in a single test, "
             "but not after the correction."
         )
     remarks += [margin_text(d, name, first) for d in listed if d.margin_verdict]
@@ -117,7 +117,7 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
 
 def margin_text(d: Difference, name: str = "B", first: str = "A") -> str:
     """A margin's verdict as a sentence."""
-    size = size_text(d.margin) + _in_unit(d)
+    size = in_unit(size_text(d.margin), d.measured_in)
     size += "" if math.isnan(d.margin_relative) else f" ({100 * d.margin_relative:g} % of {first})"
     meanings = {
         "equivalent": f"{name} differs by less than {size} either way",
@@ -151,7 +151,3 @@ def _corrected_away(d: Difference) -> bool:
     """Whether the interval excludes 0 while the corrected p does not show a difference."""
     outside = d.interval is not None and not d.interval[0] <= 0 <= d.interval[1]
     return outside and d.verdict == "no difference shown" and d.p_adjusted > d.p
-
-
-def _in_unit(d: Difference) -> str:
-    return f" {d.measured_in}" if d.measured_in else ""

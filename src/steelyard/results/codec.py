@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.io.digest import sha256
-from steelyard.io.json import json_text
+from steelyard.io.json import json_text, type_name
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.details import DetailsData
 from steelyard.results.forms import At, form_of
@@ -108,13 +108,13 @@ def _decode_result(data: Mapping[str, Any], at: At) -> Any:
 
 def _check_head(data: Any, at: At) -> None:
     if not isinstance(data, Mapping):
-        raise at.wrong(data, "an object")
+        raise at.error(f"not a result of Steelyard: {type_name(data)} where an object is expected")
     old = data.get("schema")
     if "format" not in data and isinstance(old, str) and old.startswith(f"{FORMAT}/") and old.endswith("/1"):
         raise at.error(f"it is a result of version 1 ('{old}'), and this Steelyard reads version {VERSION}")
     for key, wanted in (("format", FORMAT), ("version", VERSION), ("kind", None), ("body", None)):
         if key not in data:
-            raise at.error(f"'{key}' is missing")
+            raise at.error(("not a result of Steelyard: " if key == "format" else "") + f"'{key}' is missing")
         if wanted is not None and (data[key] != wanted or type(data[key]) is not type(wanted)):
             raise at.key(key).wrong(data[key], repr(wanted).replace("'", '"'))
     if not isinstance(data["kind"], str):

@@ -34,7 +34,7 @@ from steelyard.results.origin import SourceInfo
 from steelyard.results.score import Difference, RunSpread, Score
 from steelyard.results.sets import DriftGroup
 
-HOW = "Write one with 'steelyard evaluate' or Report.to_json."
+HOW = "Write one with 'steelyard evaluate ... -o FILE' or Report.to_json."
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 # What follows from the fields: it is written beside them, for whoever reads the file without Steelyard, and not read.
 # And what is plainer in a result: every metric is its spec, every option the text that was given.

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
-from steelyard.render.numbers import interval_text, value_text
+from steelyard.render.numbers import in_unit, interval_text, value_text
 from steelyard.render.text import ARROWS
 from steelyard.view.board import board, change_sentences, flagged
 from steelyard.view.entry import Entry, Shown, moment
@@ -421,7 +421,7 @@ def _short(spec: str, score: Shown) -> str:
     value = "undefined" if score.value != score.value else value_text(score.value, score.interval)
     named = f"<small>{ARROWS[score.better]} {escape(spec)}</small> " if spec else ""
     return (
-        f'<span class="score">{named}<strong>{escape(f"{value} {score.measured_in}".strip())}</strong> '
+        f'<span class="score">{named}<strong>{escape(in_unit(value, score.measured_in))}</strong> '
         f"<small>{escape(interval_text(score.value, score.interval))}</small></span>"
     )
 
@@ -444,9 +444,9 @@ def _bar(site: Site, runs: Sequence[Entry]) -> str:
     if sum(run.kind == "report" for run in runs) < 2:
         return ""
     return (
-        f'<div class="bar" id="bar"><button type="submit" formaction="{escape(site.base)}/compare">Compare the ticked'
+        f'<div class="bar" id="bar"><button type="submit" formaction="{escape(site.base)}/compare">Compare selected'
         "</button>"
-        f'<span class="legend">Two to {MOST_COMPARED} runs of one task on the same truth; the oldest is the baseline.'
+        f'<span class="legend">2 to {MOST_COMPARED} runs of one task on the same truth; the oldest is the baseline.'
         "</span></div>"
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
 from steelyard.core.scene import Steps
-from steelyard.render.numbers import signed_text, value_text
+from steelyard.render.numbers import in_unit, signed_text, value_text
 from steelyard.render.svg import Backdrop, scene_svg
 from steelyard.render.text import ARROWS
 from steelyard.view.frame import Site, document
@@ -230,14 +230,15 @@ def _unit_scores(data: RereadRun, unit: int) -> str:
     rows = ""
     for spec, value in data.alone(unit).items():
         score = data.report.scores[spec]
-        shown = "undefined" if math.isnan(value) else f"{value_text(value)} {score.measured_in}".strip()
+        shown = "undefined" if math.isnan(value) else in_unit(value_text(value), score.measured_in)
         whole = value_text(score.value, score.interval)
         rows += (
-            f"<tr><td>{ARROWS[score.better]} <code>{escape(spec)}</code></td><td>{escape(score.label)}</td>"
+            f"<tr><td>{ARROWS[score.better]} <code>{escape(spec)}</code></td>"
+            f'<td class="meaning">{escape(score.label)}</td>'
             f'<td class="number">{escape(shown)}</td><td class="number"><small>{escape(whole)}</small></td></tr>'
         )
     head = (
-        '<th scope="col">metric</th><th scope="col"></th><th scope="col" class="number">alone</th>'
+        '<th scope="col">metric</th><th scope="col" class="meaning"></th><th scope="col" class="number">alone</th>'
         '<th scope="col" class="number">all</th>'
     )
     return f"<h2>Scores</h2>{_table('Scores', head, rows)}"

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, plural
 from steelyard.core.errors import SteelyardError
 from steelyard.core.opening import confine_to
 from steelyard.render.numbers import interval_text, signed_text, value_text
@@ -338,7 +338,7 @@ class _View:
         if data is None:
             return _report(run.result.to_html(), links)
         units = data.report.unit
-        links.append((site.run(run, "units"), f"{units.capitalize()} by {units}, with pictures"))
+        links.append((site.run(run, "units"), f"All {plural(units)}"))
         return _report(self.runs.once(("page", run.id, run.changed), data.report.to_html), links)
 
     def units(self, request: Request) -> Response:

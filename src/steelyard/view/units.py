@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError
+from steelyard.core.figure import Texts
 from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Pairs
@@ -171,6 +172,8 @@ def unit_rows(data: RereadRun, unit: int) -> list[UnitRows]:
     if isinstance(pairs, Pairs):
         at = np.flatnonzero(pairs.owner == unit)
         mine, theirs = pairs.truth_row[at], pairs.prediction_row[at]
+        if len(at) == 1 and not any(name in pairs.truth or name in pairs.truth.other for name in IMAGE_COLUMNS):
+            return _one_row(pairs, task, mine, theirs)
         columns: dict[str, list[str]] = {}
         for name, texts in _columns(pairs.truth, mine).items():
             if name != task.truth.key[0]:
@@ -194,7 +197,36 @@ def unit_rows(data: RereadRun, unit: int) -> list[UnitRows]:
         rows = np.flatnonzero(np.asarray(hits, dtype=bool))
         if len(rows):
             shown.append(_rows(title, {k: v for k, v in _columns(records, rows).items() if k != key}))
-    return shown
+    return shown or _listed_rows(data, unit)
+
+
+def _one_row(pairs: Pairs, task: Task, mine: Any, theirs: Any) -> list[UnitRows]:
+    """The only row of a unit, column by column: what is true, and what was predicted."""
+    truth = _columns(pairs.truth, mine)
+    predicted = _columns(pairs.prediction, theirs) if theirs[0] >= 0 else {}
+    names = [name for name in dict.fromkeys([*truth, *predicted]) if name not in task.truth.key]
+    cells = tuple((name, *(side.get(name, [""])[0] for side in (truth, predicted))) for name in names)
+    return [UnitRows("Values", ("", "truth", "prediction"), cells, ("",) * len(cells))] if cells else []
+
+
+def _listed_rows(data: RereadRun, unit: int) -> list[UnitRows]:
+    """What the task lists of a unit, in the order of its first number: the documents of a query by rank."""
+    listing = data.report.listing()
+    column = None if listing is None else listing.columns.get(data.report.unit)
+    if listing is None or not isinstance(column, Texts):
+        return []
+    rows = np.flatnonzero(np.asarray(column.names, dtype=object)[column.codes] == str(data.units[unit]))
+    first = listing.columns.get(listing.x)
+    if first is not None and not isinstance(first, Texts):
+        rows = rows[np.argsort(np.asarray(first)[rows], kind="stable")]
+    others = {name: values for name, values in listing.columns.items() if name != data.report.unit}
+    texts = {
+        name: [values.names[code] for code in values.codes[rows].tolist()]
+        if isinstance(values, Texts)
+        else _texts(np.asarray(values)[rows])
+        for name, values in others.items()
+    }
+    return [_rows(listing.title, texts)] if len(rows) else []
 
 
 def _columns(records: Records, rows: Any) -> dict[str, list[str]]:
@@ -213,6 +245,8 @@ def _texts(values: Any) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return "" if value != value else f"{value:.6g}"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_text, value))[:500]
     return "" if value is None else str(value)[:500]
 
 

@@ -31,7 +31,7 @@ def distances(a: Any, b: Any, *, same: bool = False) -> Any:
 def test_histograms_of_nearest_distances(report: sy.Report) -> None:
     """Ten generated vectors are copies of real ones, and four repeat each other."""
     columns = report.details.figure("nearest").columns
-    series, low, high, count = (np.asarray(columns[name]) for name in ("series", "low", "high", "count"))
+    series, middle, count = (np.asarray(columns[name]) for name in ("series", "x", "y"))
     expected = {
         "generated to real": distances(GENERATED, REAL),
         "generated to generated": distances(GENERATED, GENERATED, same=True),
@@ -40,7 +40,8 @@ def test_histograms_of_nearest_distances(report: sy.Report) -> None:
     assert list(dict.fromkeys(series.tolist())) == list(expected)
     for name, values in expected.items():
         mine = series == name
-        edges = [*low[mine], high[mine][-1]]
+        half = (middle[mine][1] - middle[mine][0]) / 2
+        edges = [*(middle[mine] - half), middle[mine][-1] + half]
         assert count[mine].tolist() == np.histogram(values, edges)[0].tolist()
         assert count[mine].sum() == 90
 

@@ -343,7 +343,7 @@ def test_boxes_and_points_of_one_file_are_shown() -> None:
     columns = {
         "image": ["a"] * 4,
         "expression": ["box", "inside", "outside", "silent"],
-        "answer": ["read"] * 4,
+        "answer": ["answered"] * 4,
         "objects": [1] * 4,
         "found": [1, 1, 1, 0],
         "IoU": [1 / 3, 0, 0, 0],

@@ -807,3 +807,15 @@ def test_the_chart_by_class_is_named_by_its_metric() -> None:
     truth = ["cat", "dog", "cat", "dog", "cat", "dog"]
     report = sy.evaluate("labels", truth, ["cat", "dog", "dog", "dog", "cat", "cat"], draws=100)
     assert report.figure("by_class").title == "F1 by class"
+
+
+def test_columns_without_names_are_the_declared_classes() -> None:
+    """By hand: the columns are fox, cat, dog; three of four rows have their class on top."""
+    truth = ["cat", "dog", "fox", "cat"]
+    scores = np.array([[0.1, 0.8, 0.1], [0.1, 0.2, 0.7], [0.7, 0.1, 0.2], [0.3, 0.3, 0.4]])
+    for classes in (["fox", "cat", "dog"], np.array(["fox", "cat", "dog"])):
+        report = sy.evaluate("labels", truth, scores, "accuracy", confidence=None, options={"classes": classes})
+        assert report["accuracy"].value == 0.75
+        assert any("fox, cat, dog" in note for note in report.notes)
+    with refuses("E-unknown-name", "'cat'", "`classes`"):
+        sy.evaluate("labels", truth, scores, "accuracy")

@@ -379,7 +379,7 @@ def test_edits_in_words() -> None:
     assert in_words(path) == "; ".join(path.words) + "."
     same = edit_path(wrapped(TWO), wrapped(TWO))
     assert same is not None
-    assert in_words(same) == "The tables are alike."
+    assert in_words(same) == "No edits."
     more = edit_path(wrapped(TWO), wrapped("<tr><td>a</td><td>1</td><td>x</td></tr><tr><td>b</td></tr>"))
     assert more is not None
     assert more.words == ("row 1, column 3 of the reply is new", "row 2, column 2 lost")

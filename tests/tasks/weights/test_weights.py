@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,38 @@ def test_one_source_with_both_sides() -> None:
 def test_dishes_without_items() -> None:
     truth, predictions = {"dish": ["a", "b"], "weight": [100, 50]}, {"dish": ["b", "a"], "weight": [40, 110]}
     assert sy.evaluate("weights", truth, predictions, "mae", confidence=None)["mae"].value == 10
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [(["rice", "soup", "rice"], "'item': 'food'"), (["rice", "rice", "soup"], "'item': 'YOUR_COLUMN'")],
+    ids=["a column tells rows apart", "none does"],
+)
+def test_items_without_their_column_name_it(names: list[str], hint: str, tmp_path: Path) -> None:
+    rows = zip(["a", "a", "b"], names, [1, 2, 3], strict=True)
+    path = tmp_path / "dishes.csv"
+    path.write_text("dish,food,weight\n" + "".join(f"{dish},{food},{grams}\n" for dish, food, grams in rows))
+    with pytest.raises(sy.InputError) as error:
+        sy.evaluate("weights", path, path)
+    assert error.value.code == "E-duplicate-key"
+    assert hint in error.value.remedy
+    finding = next(f for f in sy.check("weights", path, path).findings if f.code == "repeated-rows")
+    assert hint in finding.remedy
+
+
+def test_columns_are_sliced_and_clustered_by_the_names_of_the_file() -> None:
+    rows = {"plate": ["a", "a", "b", "c"], "food": ["x", "y", "x", "x"], "grams": [10, 20, 30, 40]}
+    guesses = {**rows, "grams": [11, 22, 33, 44]}
+    columns = {"dish": "plate", "item": "food", "weight": "grams"}
+    asked = {"columns": columns, "metrics": "mae", "confidence": None}
+    report = sy.evaluate("weights", rows, guesses, by="food", **asked)
+    assert {food: part["mae"].value for food, part in report.slices["food"].items()} == {
+        "x": pytest.approx(8 / 3),
+        "y": 2,
+    }
+    assert sy.evaluate("weights", rows, guesses, "mae", columns=columns, cluster="plate")["mae"].clusters == 3
+    with refuses("E-missing-column", "kitchen", "food"):
+        sy.evaluate("weights", rows, guesses, by="kitchen", **asked)
 
 
 def test_sample_weights_weigh_dishes() -> None:

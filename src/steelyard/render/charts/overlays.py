@@ -136,8 +136,8 @@ def _entry(name: str, code: str) -> str:
     if not _COLOUR.fullmatch(code):
         return ""
     return (
-        f'<svg class="swatch" width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill="#{code}"/>'
-        f"</svg> {escape(name)} "
+        '<span class="nowrap"><svg class="swatch" width="12" height="12" aria-hidden="true">'
+        f'<rect width="12" height="12" fill="#{code}"/></svg> {escape(name)}</span> '
     )
 
 

@@ -348,7 +348,7 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
     meaning = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
         f'<p class="legend">{escape(meaning)}. The dashed line in a strip marks zero difference. '
-        f"{escape(scales_text(scales))} p is that of a "
+        f"{escape(scales_text(scales))} p: "
         f"{escape(flipped_text(comparisons[0]))}</p>"
     )
     for first, name, comparison in named_pairs(comparisons):

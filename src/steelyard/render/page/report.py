@@ -52,8 +52,8 @@ MOST_FIELDS, LONGEST = 3, 60
 
 def worst_table(report: Report, units: UnitTable, listing: Listing | None) -> str:
     """The units with the worst first score: their ids, what is known of them, what is wrong, their scores."""
-    specs = list(units.values)[:MOST_SPECS]
-    first = next((spec for spec in specs if np.isfinite(units.values[spec]).any()), None)
+    specs = [spec for spec, values in units.values.items() if np.isfinite(values).any()][:MOST_SPECS]
+    first = next(iter(specs), None)
     if first is None or len(units.units) < 2:
         return ""
     values = np.asarray(units.values[first], dtype=float)
@@ -191,7 +191,9 @@ def top(title: str, line: str, sides: Sequence[tuple[str, Report | Model]]) -> s
 
 
 def listings_of(report: Report, units: UnitTable | None) -> list[Listing]:
-    """The rows and the units that a reader may look through."""
+    """The rows and the units that a reader may look through, with the metrics that single units have."""
+    if units is not None:
+        units = replace(units, values={spec: own for spec, own in units.values.items() if np.isfinite(own).any()})
     if units is not None and len(units.values) * len(units.units) > MOST_CELLS:
         fitting = list(units.values.items())[: max(1, MOST_CELLS // len(units.units))]
         units = replace(units, values=dict(fitting))

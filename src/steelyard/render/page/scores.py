@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from steelyard.core.metric import Description
 from steelyard.render.formula import plain_formula
-from steelyard.render.numbers import ends_text, even_decimals, number, percent_text, value_text
+from steelyard.render.numbers import ends_text, even_decimals, in_unit, number, percent_text, value_text
 from steelyard.render.page.tables import Cell, number_cell, table
 from steelyard.render.strips import group_of, scales_text, score_scales
 from steelyard.render.text import ARROWS, legend
 from steelyard.results.score import Interval, Score
 
+BREAK = r"\g<0><wbr>"  # where a long spec may break: behind a bracket, and between words
 BETTER = {
     "lower": "lower is better",
     "higher": "higher is better",
@@ -34,7 +36,7 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
     for i, score in enumerate(scores):
         digits = decimals[score.measured_in] if score.interval is not None else None
         value = value_text(score.value) if digits is None else number(score.value, digits)
-        shown = f"{value} {score.measured_in}".strip()
+        shown = in_unit(value, score.measured_in)
         interval = ends_text(score.interval, digits or 0) if score.defined else f"undefined: {score.undefined_reason}"
         name = term(score.spec, score.spec, about, f"row-{i}", code=True)
         rows.append(
@@ -57,7 +59,7 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
 
 def term(shown: str, spec: str, about: Mapping[str, Description], place: str, *, code: bool = False) -> str:
     """A name that tells what it means when it is pointed at or has the focus."""
-    name = f"<code>{escape(shown)}</code>" if code else escape(shown)
+    name = f"<code>{re.sub('[(_=,]', BREAK, escape(shown))}</code>" if code else escape(shown)
     meaning = about.get(spec)
     if meaning is None:
         return name

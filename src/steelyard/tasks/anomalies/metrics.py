@@ -66,7 +66,7 @@ class OverObjects(Metric):
         if len(values) < 2:
             return pooled
         lacking = f"; {count_text(len(values) - defined, 'other', 'have')} no value" if defined < len(values) else ""
-        return (*pooled, f"Mean of {defined} {self.averaged[defined != 1]}{lacking}.")
+        return (*pooled, f"Scores are means of {defined} {self.averaged[defined != 1]}{lacking}.")
 
 
 class ImageMetric(OverObjects):

@@ -268,7 +268,7 @@ def alike_text(reader: Discrepancy, state: State) -> str:
     """Why a discrepancy of alike sets has no interval, with the p of a test; nothing where it has one."""
     sets = FeatureSets.of(state.blocks[FeatureRows()])  # type: ignore[arg-type]
     p = reader.alike_p(sets, own_weights(state))
-    return "" if p is None else f"the two sets are alike (permutation test of equal distributions: p = {p:.2g})"
+    return "" if p is None else f"the two sets are not shown to differ (permutation test: p = {p:.2g})"
 
 
 class Kid(SetMetric):

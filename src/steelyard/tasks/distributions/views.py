@@ -161,16 +161,15 @@ def nearest_distances(sets: FeatureSets) -> Figure:
         _nearest(real, real, same=True)[0],
     ]
     edges = np.linspace(*wide_range(np.concatenate([*distances, [0.0]])), BINS + 1)
-    columns: dict[str, Any] = {"low": [], "high": [], "count": [], "series": []}
+    columns: dict[str, Any] = {"x": [], "y": [], "series": []}
     names = ("generated to real", "generated to generated", "real to real")
     for name, values in zip(names, distances, strict=True):
-        columns["low"] += edges[:-1].tolist()
-        columns["high"] += edges[1:].tolist()
-        columns["count"] += np.histogram(values, edges)[0].tolist()
+        columns["x"] += ((edges[:-1] + edges[1:]) / 2).tolist()
+        columns["y"] += np.histogram(values, edges)[0].tolist()
         columns["series"] += [name] * BINS
     return Figure(
         "nearest",
-        "histogram",
+        "curves",
         "Distance to the nearest vector",
         columns,
         {"x": "distance", "y": "vectors"},

@@ -37,8 +37,8 @@ from steelyard.tasks.documents.texts import FOLD, Norm
 from steelyard.tasks.tables.trees import parse_tables, scan
 
 BINS = 20
-LOOSE = 0.1  # of the longer text: a distance from which a block is loose instead of right
-OUTCOMES = ("right", "loose", "lost", "left out")
+INEXACT = 0.1  # of the longer text: a distance above which a block is inexact instead of right
+OUTCOMES = ("right", "inexact", "lost", "left out")
 SHOWN = 15  # pages of a table
 SAID = 60  # characters of a text in a table
 NAMES = ("text", "title", "formula", "table", "left out")
@@ -67,7 +67,7 @@ class _Outcomes:
         rules = "omnidocbench" if pairs.match == "results" else "clean"
         self.distance[tables.true] = 1 - table_scores(pairs, "teds", rules)  # type: ignore[arg-type]
         self.piece[tables.true] = tables.reply
-        outcome = np.where(self.distance <= LOOSE, 0, 1)
+        outcome = np.where(self.distance <= INEXACT, 0, 1)
         outcome = np.where(self.piece < 0, 2, outcome)
         self.outcome = np.where(pairs.left | np.isnan(self.distance), 3, outcome)
 
@@ -141,7 +141,7 @@ def _outcomes(pairs: DocumentPairs) -> Table:
     counts = [[((outcome == o) & (kind == code) & pairs.present).sum() for o in range(4)] for code in rows]
     return Table(
         "outcomes",
-        f"Outcomes of blocks (right: at most {LOOSE:g} of the letters are wrong)",
+        f"Outcomes of blocks (right: at most {100 * INEXACT:g} % of the characters differ)",
         "kind",
         tuple(NAMES[code] for code in rows),
         OUTCOMES,

@@ -287,7 +287,7 @@ def listing(pairs: GroundingPairs, state: State) -> Listing:
     columns: dict[str, Array | Texts] = {
         "image": Texts(image.astype(np.int64), names.tolist()),
         "expression": Texts(codes.astype(np.int64), texts.tolist()),
-        "answer": Texts(pairs.answered.astype(np.int64), ["none that can be read", "read"]),
+        "answer": Texts(pairs.answered.astype(np.int64), ["no answer", "answered"]),
         "objects": pairs.targets,
         "found": pairs.replies,
         "IoU": best,

@@ -144,10 +144,13 @@ def _refuse_undeclared(
     wrong = np.flatnonzero(recode[code] < 0)
     if len(wrong):
         label = names[int(code[wrong[0]])]
+        unnamed = classes == tuple(map(str, range(len(classes)))) and not label.isdecimal()
         raise UnknownName(
             f"label '{label}' was never declared; the classes are {first_few(classes, 5)}",
             where=side.where(int(wrong[0]), "label"),
-            remedy=nearest(label, classes),
+            remedy="Name the columns: declare the classes in their order by the option `classes`."
+            if unnamed
+            else nearest(label, classes),
         )
 
 

@@ -24,6 +24,7 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records, as_object, factorize
 from steelyard.io.dialect import note
+from steelyard.tasks.labels.codes import class_columns
 
 WORDS = {"true": 1, "false": 0}
 
@@ -295,4 +296,19 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     if not classes:
         raise EmptyInput("no class is declared", where=given.source, remedy="Name at least one.")
     declared = DeclaredRecords(truth.source, truth.columns, truth.other, truth.place, truth.names, classes)
-    return declared, prediction
+    return declared, _with_named_columns(prediction, classes)
+
+
+def _with_named_columns(prediction: Records, classes: tuple[str, ...]) -> Records:
+    """The predictions, of which columns without names (those of a matrix) are the classes in their declared order."""
+    numbers = [str(place) for place in range(len(classes))]
+    if sorted(classes) == sorted(numbers):
+        return prediction
+    renamed = {}
+    for kind in ("score", "probability"):
+        if class_columns(prediction, kind) == numbers:
+            renamed |= {f"{kind}:{number}": f"{kind}:{name}" for number, name in zip(numbers, classes, strict=True)}
+            note(f"The columns of {kind} are the classes in their declared order: {', '.join(classes)}.")
+    if not renamed:
+        return prediction
+    return replace(prediction, columns={renamed.get(name, name): c for name, c in prediction.columns.items()})

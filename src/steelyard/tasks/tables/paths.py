@@ -74,6 +74,6 @@ def _change(own: Cell, other: Cell) -> str:
 def in_words(path: Path) -> str:
     """The edits as a sentence, the first of many."""
     if not path.words:
-        return "The tables are alike."
+        return "No edits."
     more = len(path.words) - MOST_WORDS
     return "; ".join(path.words[:MOST_WORDS]) + (f"; {more} more." if more > 0 else ".")

@@ -43,7 +43,7 @@ from steelyard.tasks.shared.regression import (
 TRUTH = Schema(
     key=("dish", "item"),
     columns=(
-        Column("dish", "id", meaning="the dish, which is the unit"),
+        Column("dish", "id", aliases=("dish_id", "meal"), meaning="the dish, which is the unit"),
         Column("item", "id", required=False, meaning="the food item inside the dish"),
         Column("weight", "number", minimum=0, maximum=LARGEST, meaning="grams"),
         Column("complete", "flag", required=False, meaning="false where items of the dish are not annotated"),
@@ -53,7 +53,7 @@ TRUTH = Schema(
 PREDICTION = Schema(
     key=("dish", "item"),
     columns=(
-        Column("dish", "id", meaning="as in the truth"),
+        Column("dish", "id", aliases=("dish_id", "meal"), meaning="as in the truth"),
         Column("item", "id", required=False, meaning="as in the truth"),
         Column("weight", "number", minimum=-LARGEST, maximum=LARGEST, meaning="predicted grams", beside="prediction"),
     ),
