@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 SIDE = 96  # cells of the longer side of a mask that is outlined; a finer one is thinned
 MOST_RINGS = 6
-NEAR = 1.0  # cells: corners nearer to the line between others are left out
+NEAR = 1.0  # cells: corners nearer to the straight piece between two others are left out
 
 Point = tuple[float, float]
 
@@ -69,7 +69,7 @@ def _straight(ring: list[Point]) -> list[Point]:
 
 
 def _simplify(ring: list[Point], near: float) -> list[Point]:
-    """Without corners that lie near the line between others (Ramer, Douglas, Peucker)."""
+    """Without corners that lie near the straight piece between two others (Ramer, Douglas, Peucker)."""
     if not near or len(ring) < 4:
         return ring
     points = np.asarray([*ring, ring[0]], dtype=float)
@@ -79,11 +79,9 @@ def _simplify(ring: list[Point], near: float) -> list[Point]:
         start, end = spans.pop()
         if end - start < 2:
             continue
-        a, b, between = points[start], points[end], points[start + 1 : end]
-        along = b - a
-        length = float(np.hypot(*along))
-        offset = between - a
-        distance = np.abs(along[0] * offset[:, 1] - along[1] * offset[:, 0]) / length if length else np.hypot(*offset.T)
+        along, offset = points[end] - points[start], points[start + 1 : end] - points[start]
+        share = np.clip(offset @ along / max(along @ along, 1.0), 0.0, 1.0)  # of the way to the nearest point between
+        distance = np.hypot(*(offset - share[:, None] * along).T)
         at = int(distance.argmax())
         if distance[at] > near:
             needed.add(start + 1 + at)
