@@ -79,14 +79,14 @@ def test_marks_of_a_scene() -> None:
         "",
         (
             BoxShape("truth", 1.23, 2, 3, 4.56, "cup", False),
-            PolygonShape("prediction", (0.04, 1, 2, 3, 4, 5), "bowl"),
+            PolygonShape("prediction", (0.04, 1, 2, 3, 4, 5), "bowl", False),
             EllipseShape("prediction", 1, 2, 30.06, 4, 5, "plate", False),
             LineShape("pair", 1, 2, 3.14, 4, "0.9"),
         ),
     )
     assert scene_marks(scene) == (
         Mark("box", "truth", ((1.2, 2.0, 3.0, 4.6),), "cup", False),
-        Mark("rings", "prediction", ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0),), "bowl", True),
+        Mark("rings", "prediction", ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0),), "bowl", False),
         Mark("ellipse", "prediction", ((1.0, 2.0, 30.1, 4.0, 5.0),), "plate", False),
         Mark("line", "pair", ((1.0, 2.0, 3.1, 4.0),), "0.9", True),
     )
@@ -121,6 +121,8 @@ def mark(kind: Any, *parts: tuple[float, ...]) -> Mark:
         ([mark("ellipse", (0, 0, 30, 20, 10))], (-65.8, -49.3, 65.8, 49.3)),
         # two marks: from (0, 10) to (120, 70), a margin of 7.2
         ([mark("box", (0, 10, 5, 5)), mark("points", (120, 70))], (-7.2, -10.4, 127.2, 90.4)),
+        ([mark("box", (0, 10, 5, 5), (100, 50, 20, 20))], (-7.2, -10.4, 127.2, 90.4)),
+        ([mark("ellipse", (2, 12, 0, 2, 2)), mark("ellipse", (110, 60, 0, 10, 10))], (-7.2, -10.4, 127.2, 90.4)),
     ],
 )
 def test_the_frame_around_marks(marks: list[Mark], bounds: tuple[float, ...]) -> None:
