@@ -16,8 +16,8 @@
 # make bench-check  compare that table with the last one in benchmarks/results/, and name what got worse by more than 10 %
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) per target, FUZZ_JOBS (2) at a time
-# make mutants  change core, engine and tasks one small thing at a time; at least 90 % of each must be noticed by their tests (hours;
-#             MUTANTS=2000 runs a random sample of so many per room)
+# make mutants  change core, engine and tasks one small thing at a time; at least 90 % of each, but for changes of words, must be noticed
+#             by their tests (hours; MUTANTS=2000 runs a random sample of so many per room)
 # make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test-all`)
 # make trust  how near the numbers come to their references, and the scorecard docs/trust.md from the last runs
 # make peer-suites  the tests that the replaced packages have for themselves, run on the drop-ins, into out/peer_suites.json (minutes)

@@ -3,9 +3,9 @@
 mutmut makes the changes, and `mutant_tests.py` runs the tests that reach each, of those that pyproject.toml lists.
 mutmut needs a pytest before 9.2, so it has an environment of its own. What it made is kept in `mutants/`: a second run
 looks only at what changed, and at what no test noticed. The table and the changes that no test noticed are written to
-`out/mutants.md`; a room of which fewer than 90 % are noticed is an error.
-
-Nothing is left out: a change of the words of a message counts as any other, and so does one that makes no difference.
+`out/mutants.md`, with two shares for each package: that of all changes, and that of all but those of words, as
+`mutant_words.py` tells them apart. A package is an error where the second is below 90 %. A change that makes no
+difference counts as any other.
 
     tools/mutants.py --sample 2000 --room tasks     a random sample, with the interval of the share
     tools/mutants.py 'steelyard.engine.judged.*'    what matches a pattern only
@@ -31,7 +31,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from mutant_table import FEWEST, NOTICED, File, table
+from mutant_table import FEWEST, NOTICED, File, table, words_only
+from mutant_words import names_of
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".venv" / "mutants-env"
@@ -66,12 +67,13 @@ def main() -> None:
         still_open([name for room in wanted for name in names[room]], asked),
         [*settings["mutmut"]["pytest_add_cli_args"], *(asked.tests or test_files(settings["mutants"]["tests"]))],
     )
-    verdicts = {room: judged(room, set(names[room])) for room in wanted}
+    used = names_of((ROOT / "src").rglob("*.py"))
+    verdicts = {room: judged(room, set(names[room]), used) for room in wanted}
     text, shares = table(verdicts, asked.seed if asked.sample else None)
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
     (out / "mutants.md").write_text(text, encoding="utf-8")
-    print("\n\n".join(text.split("\n\n")[1:4]))
+    print("\n\n".join(text.split("\n\n")[1:5]))
     print(f"What was not noticed is listed in {out / 'mutants.md'}")
     if min(shares.values(), default=1.0) < WANTED:
         sys.exit(1)
@@ -157,15 +159,16 @@ def judge(names: list[str], arguments: list[str]) -> None:
         sys.exit("the tests could not be run against the mutants")
 
 
-def judged(room: str, names: set[str]) -> list[File]:
-    """The verdicts of the files of a room."""
+def judged(room: str, names: set[str], used: frozenset[str]) -> list[File]:
+    """The verdicts of the files of a room; `used` are the strings that the sources use as names."""
     verdicts = []
     for path in files(room):
         codes = read(path)["exit_code_by_key"]
         run = {name: code for name, code in codes.items() if name in names and code is not None}
         if run:
             name = path.relative_to(MADE / "src" / "steelyard").as_posix().removesuffix(".meta")
-            verdicts.append(File(name, path.with_suffix(""), len(codes), run))
+            mutated = path.with_suffix("")
+            verdicts.append(File(name, mutated, len(codes), run, words_only(mutated, codes, used)))
     return verdicts
 
 

@@ -32,6 +32,7 @@ class InputError(SteelyardError, ValueError):
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
         what, where = _shorten_text(what, 1500), _shorten_text(where, 500).replace("\n", "\\n")
+        remedy = _shorten_text(remedy, 1500)
         self.what, self.where, self.remedy = what, where, remedy
         text = self.without_remedy
         super().__init__(_printable(f"{text.rstrip('.')}. {remedy}" if remedy else text))

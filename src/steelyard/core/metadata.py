@@ -95,7 +95,7 @@ class Metadata(Frozen):
         flags = {n: next((p.flags[n] for p in parts if p.flags.get(n) is not None), None) for n in first.flags}
         for part in parts[1:]:
             if part.axes.keys() != first.axes.keys():
-                raise Incompatible("measurements of different tasks cannot be merged")
+                raise Incompatible("measurements of different tasks cannot be merged", remedy="Give parts of one task.")
             for name, value in flags.items():
                 if name not in part.flags or part.flags[name] not in (value, None):
                     raise Incompatible(

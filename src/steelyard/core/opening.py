@@ -128,7 +128,7 @@ def check_readable(path: Name, source: str = "", *, pipes: bool = True) -> None:
         _steps_below(real, source)
     _check_kind(mode, path, source, pipes)
     if not os.access(path, os.R_OK):
-        raise UnreadableFile("cannot be read: Permission denied", where=source)
+        raise UnreadableFile("cannot be read: Permission denied", where=source, remedy="Change its permissions.")
 
 
 def is_entry(path: Name) -> bool:
@@ -173,7 +173,7 @@ def _check_kind(mode: int, path: Name, source: str, pipes: bool) -> None:
     if stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode) and not _ROOT.get() and _is_unnamed(os.fsdecode(path))):
         return
     if stat.S_ISDIR(mode):
-        raise UnreadableFile("is a folder, not a file", where=source)
+        raise UnreadableFile("is a folder, not a file", where=source, remedy="Give a file.")
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise UnreadableFile("is a device, not a regular file", where=source, remedy="Some never end: give a file.")
     if stat.S_ISFIFO(mode):

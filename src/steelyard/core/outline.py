@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 SIDE = 96  # cells of the longer side of a mask that is outlined; a finer one is thinned
 MOST_RINGS = 6
-NEAR = 1.0  # cells: corners nearer to the line between others are left out
+FEW = 12  # corners that a ring keeps
+NEAR = 1.0  # cells: corners nearer to the straight piece between two others are left out
 
 Point = tuple[float, float]
 
@@ -23,7 +24,7 @@ def mask_rings(mask: NDArray[np.generic], side: int = SIDE) -> list[list[float]]
     rings = sorted(_rings(inside[::step, ::step]), key=len, reverse=True)[:MOST_RINGS]
     listed = []
     for ring in rings:
-        corners = _simplify(ring, NEAR if len(ring) > 12 else 0.0)
+        corners = _simplify(ring) if len(ring) > FEW else ring
         if len(corners) >= 3:
             listed.append([value for x, y in corners for value in (left + x * step, top + y * step)])
     return listed
@@ -68,24 +69,20 @@ def _straight(ring: list[Point]) -> list[Point]:
     ]
 
 
-def _simplify(ring: list[Point], near: float) -> list[Point]:
-    """Without corners that lie near the line between others (Ramer, Douglas, Peucker)."""
-    if not near or len(ring) < 4:
-        return ring
-    points = np.asarray([*ring, ring[0]], dtype=float)
+def _simplify(ring: list[Point]) -> list[Point]:
+    """Without corners that lie near the straight piece between two others (Ramer, Douglas, Peucker)."""
+    points = np.array([*ring, ring[0]])
     far = int(np.argmax(((points - points[0]) ** 2).sum(axis=1)))
     needed, spans = {0, far}, [(0, far), (far, len(points) - 1)]
     while spans:
         start, end = spans.pop()
         if end - start < 2:
             continue
-        a, b, between = points[start], points[end], points[start + 1 : end]
-        along = b - a
-        length = float(np.hypot(*along))
-        offset = between - a
-        distance = np.abs(along[0] * offset[:, 1] - along[1] * offset[:, 0]) / length if length else np.hypot(*offset.T)
+        along, offset = points[end] - points[start], points[start + 1 : end] - points[start]
+        share = np.clip(offset @ along / max(along @ along, 1.0), 0.0, 1.0)  # of the way to the nearest point between
+        distance = np.hypot(*(offset - share[:, None] * along).T)
         at = int(distance.argmax())
-        if distance[at] > near:
+        if distance[at] > NEAR:
             needed.add(start + 1 + at)
             spans += [(start, start + 1 + at), (start + 1 + at, end)]
-    return [ring[place] for place in sorted(needed) if place < len(ring)]
+    return [ring[place] for place in sorted(needed)]

@@ -274,7 +274,10 @@ class State(Frozen):
         if stacked.units.copies is not None:
             distinct = stacked._distinct()
             if distinct is None:
-                raise Incompatible("deduplicated units cannot be merged with units that have no cell")
+                raise Incompatible(
+                    "deduplicated units cannot be merged with units that have no cell",
+                    remedy="Deduplicate all parts or none.",
+                )
             return stacked._deduplicate(distinct)
         order = np.argsort(stacked.units.ids, kind="stable")
         ordered = stacked.units.ids[order]
@@ -282,7 +285,10 @@ class State(Frozen):
         if len(twice) and stacked.blocks and all(getattr(b, "two_owners", False) for b in stacked.blocks.values()):
             return stacked._join_units()
         if len(twice):
-            raise DuplicateKey(f"{count_text(len(twice), 'unit', 'stand')} in more than one part: {first_few(twice)}")
+            raise DuplicateKey(
+                f"{count_text(len(twice), 'unit', 'stand')} in more than one part: {first_few(twice)}",
+                remedy="Was a part given twice?",
+            )
         blocks = {statistic: block.merged() for statistic, block in stacked.blocks.items()}
         return replace(stacked, blocks=blocks).take(order)
 
