@@ -16,13 +16,8 @@ inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
-// Whether every number lies in [low, high]; not a number lies nowhere. Without a branch, so that compilers make vector
-// code.
-inline bool all_within(const double* x, std::size_t n, double low, double high) {
-  std::uint64_t outside = 0;
-  for (std::size_t i = 0; i < n; ++i) outside += !((x[i] >= low) & (x[i] <= high));
-  return outside == 0;
-}
+// Whether every number lies in [low, high]; not a number lies nowhere.
+bool all_within(const double* x, std::size_t n, double low, double high);
 
 constexpr double kMostFinite = std::numeric_limits<double>::max();
 

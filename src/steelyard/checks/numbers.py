@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.checks.check import FEW, CheckData, Problem, Test, some_rows
-from steelyard.core.records import Array
+from steelyard.core.records import Array, distinct_values, median
 
 UNITS = {  # what the predictions must be multiplied by, if so
     1000.0: "the predictions are kilograms",
@@ -25,10 +25,10 @@ def unit_of_weight(data: CheckData, name: str = "weight", said: str = "predictio
     if np.count_nonzero(use) < FEW:
         return None
     distance = np.log(predicted[use]) - np.log(truth[use])
-    plain = float(np.median(np.abs(distance)))
+    plain = median(np.abs(distance))
     if plain < 2:
         return None
-    fits = {factor: float(np.median(np.abs(distance + np.log(factor)))) for factor in UNITS}
+    fits = {factor: median(np.abs(distance + np.log(factor))) for factor in UNITS}
     factor, best = min(fits.items(), key=lambda pair: pair[1])
     if best > NEAR or best > plain / 3:
         return None
@@ -66,7 +66,7 @@ def copies(name: str, other: str) -> Test:
         there = ~np.isnan(truth) & ~np.isnan(predicted)
         same = there & (truth == predicted)
         count = int(np.count_nonzero(there))
-        if count < FEW or np.count_nonzero(same) < 0.95 * count or len(np.unique(truth[there])) < 5:
+        if count < FEW or np.count_nonzero(same) < 0.95 * count or len(distinct_values(truth[there])) < 5:
             return None
         return Problem(
             f"{np.count_nonzero(same) / count:.0%} of the predictions are equal to the truth in every digit.",

@@ -61,6 +61,12 @@ class DistinctCells(CellsBlock):
         self.__dict__.update(axes=axes, make=make, all_units=all_units)
 
     @cached_property
+    def _plain_totals(self) -> Floats:
+        """Made once: the value of a metric and what is said of its classes both ask for them."""
+        totals: Floats = self.__dict__["all_units"]()
+        return totals
+
+    @cached_property
     def entries(self) -> Entries:
         """One or more per distinct unit."""
         entries: Entries = self.__dict__["make"]()
@@ -69,8 +75,7 @@ class DistinctCells(CellsBlock):
     def total(self, weights: Weights, metadata: Metadata) -> Floats:
         if not weights.whole:
             return super().total(weights, metadata)
-        counts: Floats = self.__dict__["all_units"]()
-        return counts.reshape(-1, *shape_of(self.axes, metadata))
+        return self._plain_totals.reshape(-1, *shape_of(self.axes, metadata))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (CellsBlock, (self.axes, self.entries))

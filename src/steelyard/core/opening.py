@@ -5,7 +5,7 @@ lead to a named pipe, an endless device or a file outside the folder that is ser
 
 - `open_regular(path, source)` opens a regular file, and refuses a directory, named pipe, device or socket with one
   sentence. `read_regular` returns its bytes. `check_readable` makes the same checks for code that opens the path itself
-  (the native core, pyarrow).
+  (the native core, pyarrow), and `check_listed` makes them for thousands of files of a folder.
 - `is_entry(path)` replaces `is_file()` where a reader looks for files: a named pipe that stands in the place of one is
   then refused when it is opened, not passed over.
 - `pipes=True` also accepts the unnamed pipe of `<(command)` and of standard input (`/dev/fd/N`, `/dev/stdin`,
@@ -28,7 +28,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -129,6 +129,17 @@ def check_readable(path: Name, source: str = "", *, pipes: bool = True) -> None:
     _check_kind(mode, path, source, pipes)
     if not os.access(path, os.R_OK):
         raise UnreadableFile("cannot be read: Permission denied", where=source, remedy="Change its permissions.")
+
+
+def check_listed(entries: Iterable[os.DirEntry[str]], shown: str) -> None:
+    """`check_readable` for the files of a folder; what the listing shows to be a regular file is not looked up again.
+
+    A file without the permission to read is then found when it is opened.
+    """
+    every = bool(_ROOT.get()) or _RECORD.get() is not None
+    for entry in entries:
+        if every or not entry.is_file(follow_symlinks=False):
+            check_readable(entry.path, os.path.join(shown, entry.name))
 
 
 def is_entry(path: Name) -> bool:

@@ -251,6 +251,13 @@ def distinct_values(values: Array) -> Array:
     return ordered[first_of_runs(ordered)]
 
 
+def median(values: Array) -> float:
+    """The median of one number or more, nan where one is nan. `np.median`, too, loads `numpy.ma` first."""
+    ordered = np.sort(values, axis=None)
+    half = len(ordered) // 2
+    return float((ordered[half] + ordered[-half - 1]) / 2) if ordered[-1] == ordered[-1] else float("nan")
+
+
 def in_text_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]:
     """Distinct texts sorted, and the codes of columns for them."""
     texts = names.tolist()

@@ -16,6 +16,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric, Placements
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS, left_out_rows
 from steelyard.core.progress import steps
+from steelyard.core.records import distinct_values
 from steelyard.core.request import Request
 from steelyard.core.state import State, Totals
 from steelyard.core.units import Units
@@ -259,7 +260,7 @@ def classes_of(metric: Metric, state: State) -> ByClass | None:
     if not len(unit):
         return None
     clustered, count = units.cluster is not None, max(len(held.names), 2)
-    drawn, each = np.divmod(np.unique((units.drawn_as[1][unit] if clustered else unit) * count + code), count)
+    drawn, each = np.divmod(distinct_values((units.drawn_as[1][unit] if clustered else unit) * count + code), count)
     size = np.bincount(each, None if clustered else units.unit_counts[drawn], minlength=count)
     rows = left_out_rows(units)
     rarest_last = np.argsort(-size[code], kind="stable")

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
-from xml.sax.saxutils import escape as _escape
-from xml.sax.saxutils import quoteattr as _quoted
 
 from steelyard.core.errors import CannotWrite, EmptyInput, InputError, InvalidFile, TooLarge
 from steelyard.core.opening import open_regular
@@ -131,12 +129,16 @@ class _Builder:
 
 def escape(text: object) -> str:
     """Text for the inside of an element."""
-    return _escape(_check_characters(str(text)))
+    from xml.sax.saxutils import escape  # it loads what opens addresses, and OpenSSL: only writers need it
+
+    return escape(_check_characters(str(text)))
 
 
 def quote_attribute(text: object) -> str:
     """Text as the value of an attribute, with its quotes."""
-    return _quoted(_check_characters(str(text)), {"\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
+    from xml.sax.saxutils import quoteattr
+
+    return quoteattr(_check_characters(str(text)), {"\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
 
 
 def _check_characters(text: str) -> str:

@@ -15,6 +15,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import Frozen
 from steelyard.core.opening import read_regular
 from steelyard.core.pairs import Array
+from steelyard.core.records import median
 from steelyard.maps.each import for_each
 from steelyard.maps.png import png_file
 from steelyard.tasks.anomalies.data import AnomalyPairs
@@ -102,7 +103,7 @@ def reversed_scores(data: CheckData) -> Problem | None:
     """Most defective images have an AUROC of pixels below a half, or the images do by their scores."""
     areas = [look for look in _looks(data).maps if not np.isnan(look.area)]
     below = [look for look in areas if look.area < 0.5]
-    if len(areas) >= 3 and np.median([look.area for look in areas]) < 0.4:
+    if len(areas) >= 3 and median(np.array([look.area for look in areas])) < 0.4:
         return Problem(
             f"{share_text(len(below), len(areas), 'defective image', 'have')} lower scores on defects than elsewhere.",
             len(below),

@@ -39,7 +39,7 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.opening import read_regular
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.records import Column, Records, Schema, as_object, weight_column
+from steelyard.core.records import Column, Records, Schema, as_object, distinct_values, weight_column
 from steelyard.core.task import Policy
 from steelyard.maps.arrays import array_of_bytes, numpy_file
 from steelyard.maps.load import INSIDE, load_map, refuse_lost
@@ -367,8 +367,8 @@ class AnomalyPairs(Pairs):
         grid = self._raw_mask(value, _place(self.truth, int(self.truth_row[pair]), "map"))
         high = grid.max(initial=0)
         others = grid[(grid != 0) & (grid != high)]  # seldom any
-        values = [np.unique(others), grid[:0] if not high else [high], [0] if (grid == 0).any() else []]
-        return np.unique(np.concatenate(values).astype(grid.dtype))
+        values = [others, grid[:0] if not high else [high], [0] if (grid == 0).any() else []]
+        return distinct_values(np.concatenate(values).astype(grid.dtype))
 
     def defect_names(self, pair: int) -> list[str]:
         """The kinds of defects of a defective pair."""

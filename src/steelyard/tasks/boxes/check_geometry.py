@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.frozen import Frozen
-from steelyard.core.records import Array
+from steelyard.core.records import Array, distinct_values
 
 MOST_PAIRS = 1_000_000  # of a truth and a prediction in one sample, about
 MOST_FOLLOWERS = 100  # rows behind a row that it is compared with
@@ -87,15 +87,15 @@ def draw_sample(
     Images are places from 0. With `shift`, the predictions are those of the image so many places further on.
     """
     rows = np.flatnonzero(usable & (truth_image >= 0))
-    held = np.unique(truth_image[rows], return_counts=True)[0]  # without counts NumPy loads numpy.ma
+    held = distinct_values(truth_image[rows])
     if len(held) > images:
         held = held[np.linspace(0, len(held) - 1, images).astype(np.int64)]
-    rows = rows[np.isin(truth_image[rows], held)]
+    rows = rows[np.isin(truth_image[rows], held, kind="table")]
     each = np.bincount(np.searchsorted(held, truth_image[rows]), minlength=len(held))
     few = np.cumsum(np.sort(each).astype(np.float64) ** 2) <= MOST_PAIRS / 3
     if len(each) and not few.all():  # the fullest images are left out, so that the pairs can be counted
         held = held[each <= max(np.sort(each)[max(int(few.sum()) - 1, 0)], each.min())]
-    rows = rows[np.isin(truth_image[rows], held)]
+    rows = rows[np.isin(truth_image[rows], held, kind="table")]
     rows = rows[np.argsort(truth_image[rows], kind="stable")]
     order = np.lexsort((-score, prediction_image))
     ordered = prediction_image[order]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.records import Array
+from steelyard.core.records import Array, distinct_values
 from steelyard.tasks.boxes.check_alone import FEW, MISREAD, cells, misread, places
 from steelyard.tasks.boxes.check_geometry import OverlapSample, draw_sample, twins
 from steelyard.tasks.boxes.check_side import CheckedSide
@@ -151,7 +151,7 @@ def check_join(truth: CheckedSide, side: CheckedSide) -> Array:
 
 
 def _known_ids(listed: Array | None, column: Array) -> Array:
-    return np.unique(column) if listed is None else listed
+    return distinct_values(column) if listed is None else listed
 
 
 def _missing_images(truth: CheckedSide, side: CheckedSide, images: Array, image: Array) -> None:

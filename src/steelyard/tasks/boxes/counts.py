@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.core.block import SumBlock
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
+from steelyard.core.records import distinct_values
 from steelyard.core.spec import Range, render_value
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Statistic, Sum
@@ -119,10 +120,10 @@ class ClassesSeen(Sum):
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         classes = max(pairs.classes, 1)
-        present = np.unique(pairs.image.astype(np.int64) * classes + pairs.label)
+        present = distinct_values(pairs.image.astype(np.int64) * classes + pairs.label)
         confident = pairs.d_score >= self.score
-        detected = np.unique(pairs.d_image[confident].astype(np.int64) * classes + pairs.d_label[confident])
-        wrong = np.setdiff1d(detected, present)
+        detected = distinct_values(pairs.d_image[confident].astype(np.int64) * classes + pairs.d_label[confident])
+        wrong = detected[np.isin(detected, present, assume_unique=True, invert=True)]
         columns = [np.bincount(codes // classes, minlength=len(pairs.units)) for codes in (present, wrong)]
         return SumBlock(np.stack(columns, axis=1))
 

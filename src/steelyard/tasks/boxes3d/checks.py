@@ -10,7 +10,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
-from steelyard.core.records import Array
+from steelyard.core.records import Array, median
 
 CHECKS = with_ids(Checks(), repeats=False)
 MOST, QUICKLY = 50_000, 2_000  # boxes of a side that are looked at
@@ -73,12 +73,6 @@ def share(data: CheckData, truth: Array, predicted: Array) -> float:
     return len(rows) / max(1, len(truth))
 
 
-def middle(values: Array) -> float:
-    """The median. That of numpy loads `numpy.ma` first, which takes longer than most checks."""
-    ordered = np.sort(values)
-    return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
-
-
 def wrap_angle(angle: Array, period: float = 2 * np.pi) -> Array:
     """Angles from minus half a period to half a period."""
     return np.asarray((angle + period / 2) % period - period / 2)
@@ -135,7 +129,7 @@ def ego_or_global(data: CheckData) -> Problem | None:
     boxes = raw(data)
     if boxes is None or len(pairs_of(data, *boxes)[0]) > 0.02 * len(boxes[0]):
         return None
-    far = [middle(np.hypot(box[:, X], box[:, Z if side.camera else Y]))
+    far = [median(np.hypot(box[:, X], box[:, Z if side.camera else Y]))
            for box, side in zip(boxes, data.pairs.sides, strict=True)]  # fmt: skip
     if min(far) > 100 or max(far) < 5 * max(min(far), 20.0):
         return None
@@ -236,7 +230,7 @@ def lwh_order(data: CheckData) -> Problem | None:
     true, predicted = np.log(boxes[0][mine][:, 3:6]), np.log(boxes[1][theirs])
 
     def error(order: tuple[int, ...]) -> float:
-        return middle(np.abs(predicted[:, order] - true).max(axis=1))
+        return median(np.abs(predicted[:, order] - true).max(axis=1))
 
     plain = error((LENGTH, WIDTH, HEIGHT))
     best = min((error(order), name) for name, order in ORDERS)
@@ -264,12 +258,12 @@ def bottom_or_centre(data: CheckData) -> Problem | None:
     low = [side.solid[:, 2] for side in data.pairs.sides]
     off = (low[1][theirs] - low[0][mine]) / boxes[0][mine, HEIGHT]
     half = np.abs(np.abs(off) - 0.5) < 0.15
-    same = np.sign(off) == np.sign(middle(off))
+    same = np.sign(off) == np.sign(median(off))
     if (half & same).mean() < 0.6:
         return None
     return Problem(
         f"{(half & same).mean():.0%} of what is found lies half a height too "
-        f"{'high' if (middle(off) < 0) == data.pairs.sides[0].camera else 'low'}.",
+        f"{'high' if (median(off) < 0) == data.pairs.sides[0].camera else 'low'}.",
         int((half & same).sum()), len(off), _examples(data, theirs[half & same], "z"),
     )  # fmt: skip
 

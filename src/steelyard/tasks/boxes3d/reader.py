@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import field
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from steelyard.core.errors import (
     UnreadableFile,
     nearest,
 )
-from steelyard.core.opening import check_readable, open_regular
+from steelyard.core.opening import check_listed, check_readable, open_regular
 from steelyard.core.options import Options
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.task import Task
@@ -121,15 +122,13 @@ def _records(
 
 def _kitti(path: Path, source: str, side: str) -> SolidRecords:
     """A file per frame; one without lines has a row that only names its frame."""
-    folder, names = _label_files(path, source)
-    begins = folder + os.sep
-    inner = os.path.relpath(folder, path)
-    shown = source if inner == "." else os.path.join(source, inner)
-    for name in names:
-        check_readable(begins + name, os.path.join(shown, name))
-    content = _native.read_kitti([begins + name for name in names], side != "truth")
+    inner, entries = _label_files(path, source)
+    shown = os.path.join(source, inner) if inner else source
+    names = [entry.name for entry in entries]
+    check_listed(entries, shown)
+    content = _native.read_kitti([entry.path for entry in entries], side != "truth")
     if isinstance(content, tuple):
-        raise _kitti_error(content, os.path.join(shown, names[content[0]]), side)
+        raise _kitti_error(content, entries[content[0]].path, os.path.join(shown, names[content[0]]), side)
     begin: Array = content["begin"]  # type: ignore[assignment]
     lengths = np.diff(begin)
     types = as_object([name.decode("utf-8", "replace") for name in content["types"]])  # type: ignore[attr-defined]
@@ -156,8 +155,8 @@ def _kitti(path: Path, source: str, side: str) -> SolidRecords:
     return SolidRecords(source, every, {}, place, {name: name for name in every}, form="kitti", codes=codes)
 
 
-def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
-    """The folder that holds the label files, and their names in order."""
+def _label_files(path: Path, source: str) -> tuple[str, list[os.DirEntry[str]]]:
+    """The folder inside that holds the label files, and the files in the order of their names."""
     if not path.is_dir():
         check_readable(path, source)
         raise UnreadableFile("is a file", where=source, remedy="Give the folder: label_2 with one .txt per frame.")
@@ -165,20 +164,22 @@ def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
         folder = path / inner if inner else path
         if folder.is_dir():
             try:
-                names = sorted(name for name in os.listdir(folder) if name.endswith(".txt"))
+                with os.scandir(folder) as listed:
+                    entries = sorted((entry for entry in listed if entry.name.endswith(".txt")), key=attrgetter("name"))
             except OSError as error:
                 raise UnreadableFile(f"cannot be read: {error.strerror}", where=source) from None
-            if names:
-                return str(folder), names
+            if entries:
+                return inner, entries
     raise EmptyInput(
         "holds no label files", where=source, remedy="Give label_2, or the results' data: one 000000.txt per frame."
     )
 
 
-def _kitti_error(fault: tuple[Any, ...], shown: str, side: str) -> InputError:
+def _kitti_error(fault: tuple[Any, ...], path: str, shown: str, side: str) -> InputError:
     _, line, number, count, raw = fault
     text, where = raw.decode("utf-8", "replace"), f"{shown}, line {line}" if line else shown
     if not line:
+        check_readable(path, shown)
         return InvalidFile(text, where=where, remedy="Check the file.")
     if number >= 0:
         name = NUMBERS[number] if number < 13 else ("rotation_y", "score")[number - 13]

@@ -11,6 +11,7 @@ from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
+from steelyard.core.records import median
 from steelyard.tasks.depth.data import DepthPairs
 from steelyard.tasks.depth.pixels import Change
 from steelyard.tasks.depth.rules import Pixels
@@ -75,7 +76,7 @@ def _look_at(pairs: DepthPairs, most: int) -> Look:
         g, x = (side[rows, columns].astype(np.float64) for side in (truth, prediction))
         turned = prediction[len(prediction) - 1 - rows, columns]
         constant += bool((x == x[0]).all())
-        medians.append((float(np.median(x)), float(np.median(g))))
+        medians.append((median(x), median(g)))
         ranks.append((_rank_correlation(g, x), _rank_correlation(g, turned)))
         errors.append(_errors_under(pairs, g, x, pixels.of_map))
     return Look(
@@ -94,8 +95,8 @@ def _errors_under(pairs: DepthPairs, g: Array, x: Array, change: Change) -> tupl
     """AbsRel of an image as it is and under each alignment of depth."""
     errors = [_abs_rel(g, change.apply(x))]
     depth = Pixels(g, x, Change(invert=pairs.rules.disparity), Change()).depth
-    middle = float(np.median(depth))
-    errors.append(_abs_rel(g, depth * (float(np.median(g)) / middle)) if middle > 0 else math.nan)
+    middle = median(depth)
+    errors.append(_abs_rel(g, depth * (median(g) / middle)) if middle > 0 else math.nan)
     if np.isfinite(depth).all() and (depth != depth[0]).any():
         scale, shift = np.polyfit(depth - depth.mean(), g, 1)
         errors.append(_abs_rel(g, scale * (depth - depth.mean()) + shift) if scale > 0 else math.nan)
@@ -118,7 +119,7 @@ def _rank_correlation(a: Array, b: Array) -> float:
 def _middle_ranks(data: CheckData, seen: Look) -> tuple[float, float]:
     """The median rank correlations, of depth with depth; 0 where there are none."""
     ranks = seen.ranks[np.isfinite(seen.ranks).all(axis=1)] * (-1.0 if data.pairs.rules.disparity else 1.0)
-    return (float(np.median(ranks[:, 0])), float(np.median(ranks[:, 1]))) if len(ranks) else (0.0, 0.0)
+    return (median(ranks[:, 0]), median(ranks[:, 1])) if len(ranks) else (0.0, 0.0)
 
 
 @CHECKS.add("depth-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
@@ -144,7 +145,7 @@ def likely_scale(data: CheckData, seen: Look) -> str:
     medians = seen.medians[(seen.medians > 0).all(axis=1)]
     if data.pairs.rules.disparity or data.pairs.rules.align != "none" or not len(medians):
         return ""
-    ratio = float(np.median(medians[:, 0] / medians[:, 1]))
+    ratio = median(medians[:, 0] / medians[:, 1])
     near = {}
     for place, side in enumerate(("truth", "prediction")):
         present = present_scale(data, place)
@@ -170,7 +171,7 @@ def other_unit(data: CheckData) -> Problem | None:
     option = "" if seen is None else likely_scale(data, seen)
     if seen is None or not option:
         return None
-    ratio = float(np.median(seen.medians[:, 0] / seen.medians[:, 1]))
+    ratio = median(seen.medians[:, 0] / seen.medians[:, 1])
     what = f"The median of predictions/truth is {ratio:.4g}: is {option} missing?"
     return Problem(what, len(seen.medians), len(seen.medians), remedy=f"Set the option {option}.")
 
@@ -190,7 +191,7 @@ def assumed_scale(data: CheckData) -> Problem | None:
         return None
     if any(present_scale(data, side) != 256.0 for side in (0, 1)):
         return None
-    middle = float(np.median(seen.medians[:, 1]))
+    middle = median(seen.medians[:, 1])
     what = f"Values of PNG files are divided by 256, so that the median true depth is {middle:.3g} m."
     return Problem(what, len(data.truth), len(data.truth))
 
@@ -244,7 +245,7 @@ def not_aligned(data: CheckData) -> Problem | None:
     if seen is None or data.pairs.rules.align != "none" or not len(seen.errors) or likely_scale(data, seen):
         return None
     known = [some[~np.isnan(some)] for some in seen.errors.T]
-    plain, *aligned = (float(np.median(some)) if len(some) else math.inf for some in known)
+    plain, *aligned = (median(some) if len(some) else math.inf for some in known)
     for align, error in zip(ALIGNMENTS, aligned, strict=True):
         if plain > POOR and error < BETTER * plain:
             what = f"The median AbsRel of images falls from {plain:.3g} to {error:.2g} with align={align}."

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import again, with_ids
 from steelyard.core.frozen import Frozen
-from steelyard.core.records import Array, Records
+from steelyard.core.records import Array, Records, median
 
 CHECKS = with_ids(Checks(), repeats=False)
 PARAMETERS = ("xc", "yc", "theta", "a", "b")
@@ -127,8 +127,8 @@ def radians(data: CheckData) -> Problem | None:
         which = "truth" if side == "truth" else "predictions"
         beside = "" if small.all() else ", beside others that are degrees"
         return Problem(
-            f"Angles of the {which} are {np.median(plain[odd]):.0f}° off as degrees and "
-            f"{np.median(read[right]):.2g}° off "
+            f"Angles of the {which} are {median(plain[odd]):.0f}° off as degrees and "
+            f"{median(read[right]):.2g}° off "
             f"as radians{beside}.",
             int(right.sum()), len(near), some_rows(records, rows[odd[right]], "theta"),
             severity="error" if many else "warning",
@@ -171,8 +171,8 @@ def full_axes(data: CheckData) -> Problem | None:
     if near is None or len(near) < FEW:
         return None
     ratio = np.log2(near.predicted[:, 3:] / near.truth[:, 3:]).mean(axis=1)
-    middle = float(np.median(ratio))
-    spread = float(np.median(np.abs(ratio - middle)))
+    middle = median(ratio)
+    spread = median(np.abs(ratio - middle))
     if abs(abs(middle) - 1) > 0.2 or spread > 0.35:
         return None
     return Problem(
@@ -221,10 +221,10 @@ def angle_reversed(data: CheckData) -> Problem | None:
 def _turned_angles(
     data: CheckData, near: Nearest, use: Array, plain: Array, other: Array, reading: str
 ) -> Problem | None:
-    if np.median(other) > 20 or np.median(plain) < 2 * np.median(other) + 10:
+    if median(other) > 20 or median(plain) < 2 * median(other) + 10:
         return None
     return Problem(
-        f"Half of the angles are {np.median(plain):.0f}° or more off, and {np.median(other):.2g}° {reading}.",
+        f"Half of the angles are {median(plain):.0f}° or more off, and {median(other):.2g}° {reading}.",
         int(use.sum()), near.total, some_rows(data.prediction, near.row[use], "theta"),  # type: ignore[arg-type]
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
+from steelyard.core.records import median
 from steelyard.tasks.fields.errors import ErrorPairs, LoadedPair
 
 LEAST_FRAMES, REGULAR = 8, 0.9  # of a folder, and the share of equal steps, for names to look like frames
@@ -72,7 +73,7 @@ def _try_changes(data: CheckData) -> Trial | None:
             some = loaded.predicted[::step, ::step]
             known = some[np.isfinite(some)]
             below, estimates = below + int((known < 0).sum()), estimates + known.size
-    medians = [float(np.median(np.concatenate(parts))) if any(map(len, parts)) else 0.0 for parts in lengths]
+    medians = [median(np.concatenate(parts)) if any(map(len, parts)) else 0.0 for parts in lengths]
     errors = {name: float(np.nanmean(values)) for name, values in sums.items() if not np.isnan(values).all()}
     ratio = medians[1] / medians[0] if medians[0] else 1.0
     true_lengths = np.concatenate(lengths[0]) if lengths[0] else np.zeros(0)

@@ -10,7 +10,7 @@ from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.findings import Finding
 from steelyard.core.counts import count_text
 from steelyard.core.options import Options
-from steelyard.core.records import Array, Records
+from steelyard.core.records import Array, Records, median
 from steelyard.core.task import Task
 
 CHECKS = Checks()
@@ -106,12 +106,12 @@ def left_and_right(data: CheckData) -> Problem | None:
         if middle[best] > 0.3 * size:
             continue
         for values, theirs in ((plain, predicted[best]), (mirrored, predicted[best][MIRROR])):
-            values.append(float(np.median(np.hypot(*(theirs[use] - mine[use]).T))) / size)
+            values.append(median(np.hypot(*(theirs[use] - mine[use]).T)) / size)
         where.append(int(order[a + best]))
-    if len(plain) < FEW or np.median(mirrored) > 0.5 * np.median(plain) or np.median(plain) < 0.05:
+    if len(plain) < FEW or median(mirrored) > 0.5 * median(plain) or median(plain) < 0.05:
         return None
     return Problem(
-        f"Points lie {np.median(plain):.0%} of an object's size off, and {np.median(mirrored):.0%} with left and right "
+        f"Points lie {median(plain):.0%} of an object's size off, and {median(mirrored):.0%} with left and right "
         "exchanged.",
         len(plain), len(rows), some_rows(pairs.prediction, where),
     )  # fmt: skip

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +23,9 @@ from steelyard.tasks.labels.unknowns import FprAtTpr
 from steelyard.tasks.labels.verification import AtFar, FarAtThreshold, FrrAtThreshold, PairMetric
 from steelyard.tasks.labels.walks import Confidence, Scores
 from steelyard.tasks.shared.rates import Rates
+
+if TYPE_CHECKING:
+    from statistics import NormalDist
 
 POINTS = 160  # of a curve
 BINS = 40
@@ -92,8 +94,14 @@ def _thin(values: Array) -> Array:
     return np.unique(np.concatenate([[0], at.clip(0, len(values) - 1), [len(values) - 1]]))
 
 
+def _normal() -> NormalDist:
+    from statistics import NormalDist  # it is slow to import, and few views need it
+
+    return NormalDist()
+
+
 def _probits(rates: Array) -> Array:
-    normal = NormalDist()
+    normal = _normal()
     return np.array([normal.inv_cdf(float(np.clip(rate, 1e-7, 1 - 1e-7))) for rate in rates])
 
 
@@ -127,7 +135,7 @@ def det(pairs: LabelPairs, points: RatePoints, fars: Sequence[float]) -> Figure:
 def _even(far: Array, shown: Array) -> Array:
     """Places that are evenly spread on the axis of normal quantiles."""
     ends = _probits(far[shown[[0, -1]]])
-    normal = NormalDist()
+    normal = _normal()
     targets = [normal.cdf(float(at)) for at in np.linspace(ends[0], ends[1], POINTS)]
     return np.unique(shown[np.searchsorted(far[shown], targets).clip(0, len(shown) - 1)])
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,6 +91,8 @@ def _table_of_arrays(path: str) -> Table:
 
 def read_pairs(path: str) -> Table:
     """A list of pairs: LFW's `pairs.txt`, or pairs of IJB's templates."""
+    from pathlib import Path  # data in memory need none, and it is slow to import
+
     with open_text(Path(path), path) as file:
         lines = [(number, line.split()) for number, line in enumerate(file, 1) if line.strip()]
     if not lines:
@@ -153,6 +154,8 @@ def _lfw(path: str, lines: list[tuple[int, list[str]]]) -> Table:
 
 def _by_stem(truth: Records, vectors: Vectors) -> Vectors:
     """Vectors by the names of their files without folder and ending, where the truth does not have whole names."""
+    from pathlib import Path
+
     first = truth.find("a")
     if vectors.names is None or first is None:
         return vectors

@@ -26,6 +26,7 @@ from steelyard.tasks.labels.statistics import LabelRows, rows_of
 from steelyard.tasks.shared.rates import FIGURES, count_at_hits, figure_parameters, one_ranking, read_figure
 
 Columns = dict[str, Array]
+MOST_POSITIVE = 1 / 8  # of the rows may be positive: with more it is faster to sort all than to count the others
 
 
 class Scores(Ranking):
@@ -76,8 +77,11 @@ def _late_block(rows: LabelRows, place: int, cache: SharedCache) -> RankingBlock
         return _block("", [class_ranking(rows, place, cache)], 1)
 
     def count() -> RankingBlock:
+        positive = rows.is_class(place)
+        if np.count_nonzero(positive) > MOST_POSITIVE * len(positive):
+            return make()
         scores = np.ascontiguousarray(rows.scores(place, rows.ranked_by), dtype=np.float64)
-        return count_at_hits(scores, rows.is_class(place))
+        return count_at_hits(scores, positive)
 
     return make() if rows.weight is not None else LateRanking(make, count, rows.second_owner is not None)
 

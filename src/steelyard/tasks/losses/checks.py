@@ -7,6 +7,7 @@ import numpy as np
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, lower_is_better, surely_reversed
+from steelyard.core.records import distinct_values, median
 
 CHECKS = with_ids(Checks())
 
@@ -19,7 +20,7 @@ def probabilities(data: CheckData) -> Problem | None:
     """Logits that all lie from 0 to 1."""
     _, logit = data.numbers("target", "logit")
     logit = logit[~np.isnan(logit)]
-    if len(logit) < FEW or logit.min() < 0 or logit.max() > 1 or len(np.unique(logit)) < 3:
+    if len(logit) < FEW or logit.min() < 0 or logit.max() > 1 or len(distinct_values(logit)) < 3:
         return None
     return Problem(
         f"All {len(logit):,} logits that were looked at lie from {logit.min():.2g} to {logit.max():.2g}.",
@@ -52,7 +53,7 @@ def scale_of_values(data: CheckData) -> Problem | None:
     use = ~np.isnan(truth) & ~np.isnan(predicted)
     if use.sum() < FEW:
         return None
-    sizes = [float(np.median(np.abs(v[use]))) for v in (truth, predicted)]
+    sizes = [median(np.abs(v[use])) for v in (truth, predicted)]
     if min(sizes) <= 0 or max(sizes) < 50 * min(sizes):
         return None
     return Problem(

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, Test, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, negative, rows_shifted, unit_of_weight
-from steelyard.core.records import Array, Records
+from steelyard.core.records import Array, Records, median
 from steelyard.tasks.nutrients.data import IN_GRAMS, IN_KILOCALORIES, KILOJOULES, OWN, TARGETS
 
 CHECKS = with_ids(Checks())
@@ -99,8 +99,8 @@ def kilojoules(data: CheckData) -> Problem | None:
     distance = log_distance(truth, predicted)
     if len(distance) < FEW:
         return None
-    middle, factor = float(np.median(distance)), float(np.log(KILOJOULES))
-    spread = float(np.median(np.abs(distance - middle)))
+    middle, factor = median(distance), float(np.log(KILOJOULES))
+    spread = median(np.abs(distance - middle))
     if abs(abs(middle) - factor) > 0.25 or spread > 0.5:
         return None
     which = "predictions" if middle > 0 else "truth"
@@ -162,7 +162,7 @@ def energy_of_macronutrients(data: CheckData) -> Problem | None:
         count = int(off.sum())
         if count < 3 or count <= MANY * known.sum():
             continue
-        middle = float(np.median((energy / expected)[known & (expected > 0)]))
+        middle = median((energy / expected)[known & (expected > 0)])
         unit = " That is the factor of kilojoules." if abs(np.log(max(middle, 1e-9) / KILOJOULES)) < 0.15 else ""
         return Problem(
             f"The energy of the {_name(side)} is {middle:.2g} times that of the macronutrients in the middle.{unit}",
@@ -226,7 +226,7 @@ def per_100_grams(data: CheckData) -> Problem | None:
         plain, portions = log_distance(truth, predicted), log_distance(truth, predicted * mass / 100)
         if min(len(plain), len(portions)) < FEW:
             continue
-        far, near = (float(np.median(np.abs(distance))) for distance in (plain, portions))
+        far, near = (median(np.abs(distance)) for distance in (plain, portions))
         if far > 0.5 and near < far / 2.5 and near < 0.4:
             return Problem(
                 f"Half of the predictions of {_shown(column)} are off by a factor of {np.exp(far):.2g} or more, and of "
@@ -252,7 +252,7 @@ def whole_days(data: CheckData) -> Problem | None:
         for name, limit, unit in (("energy", DAY_ENERGY, "kcal"), ("mass", DAY_MASS, "g")):
             known = values.get(name, np.zeros(0))
             known = known[~np.isnan(known)]
-            if len(known) >= FEW and (middle := float(np.median(known))) > limit:
+            if len(known) >= FEW and (middle := median(known)) > limit:
                 return Problem(
                     f"Half of the dishes of the {_name(side)} have {middle:,.0f} {unit} or more.",
                     int((known > limit).sum()),

@@ -11,6 +11,7 @@ from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.errors import ShapeMismatch
 from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
+from steelyard.core.records import distinct_values
 from steelyard.core.statistic import Cells, SharedCache, Sum
 from steelyard.tasks.tracking.data import DISTRACTOR, SCORED
 from steelyard.tasks.tracking.pairs import TrackPairs, TrackSide, distinct, run_ends
@@ -90,7 +91,7 @@ def _track_runs(rows: Kept, iou: float, last_match: bool) -> Tracked:
 
 def _keep_rows(pairs: TrackPairs) -> Kept:
     truth, prediction = pairs.sides
-    runs = np.union1d(distinct(truth.run), distinct(prediction.run))
+    runs = distinct_values(np.concatenate([distinct(truth.run), distinct(prediction.run)]))
     frames = truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)
     overlaps = _overlaps(truth, prediction, frames)
     removed = np.zeros((len(pairs.units), len(REMOVED)))

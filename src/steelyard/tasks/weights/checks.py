@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, negative, rows_shifted, unit_of_weight
-from steelyard.core.records import factorize
+from steelyard.core.records import factorize, median
 
 CHECKS = with_ids(Checks())
 CHECKS.add(
@@ -53,8 +53,8 @@ def totals_as_items(data: CheckData) -> Problem | None:
     if several.sum() < 10 or same.sum() < 0.9 * several.sum():
         return None
     inside = same[dish] & (truth > 0)
-    to_item = float(np.median(np.abs(predicted[inside] - truth[inside]) / truth[inside]))
-    to_dish = float(np.median(np.abs(low[same] - total[same]) / total[same]))
+    to_item = median(np.abs(predicted[inside] - truth[inside]) / truth[inside])
+    to_dish = median(np.abs(low[same] - total[same]) / total[same])
     if to_dish > 0.5 or to_item < 2 * to_dish:
         return None
     return Problem(
