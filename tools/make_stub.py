@@ -2,8 +2,9 @@
 
     python tools/make_stub.py [--check]
 
-nanobind's stub generator reads the signatures out of the module; here they become shorter: an array is `NDArray[type]`,
-since shapes and order are checked by the bindings and said in their messages. The file is committed, and
+nanobind's stub generator reads the signatures out of the module. Here every array becomes `NDArray[type]`: in the
+signatures it is `f8[:]`, `i4[:,:]` or `u1[...]` (native/bindings/arrays.hpp), or has nanobind's own longer name. Shapes
+and order are checked by the bindings and said in their messages. The file is committed, and
 tests/native/test_stub.py compares it; `--check` does too.
 """
 
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 STUB = Path(__file__).resolve().parent.parent / "src" / "steelyard" / "_native.pyi"
+KINDS = {"f": "float", "i": "int", "u": "uint"}
 HEAD = "# Written by tools/make_stub.py; not by hand.\n"
 
 
@@ -27,6 +29,11 @@ def stub() -> str:
     generator.put(_native)
     text: str = generator.get()
     text = re.sub(r"Annotated\[(NDArray(?:\[numpy\.\w+\])?), dict\([^()]*(?:\([^()]*\)[^()]*)*\)\]", r"\1", text)
+    text = re.sub(
+        r"\b([fiu])([1248])\[(?::|:,:|\.\.\.)\]",
+        lambda found: f"NDArray[numpy.{KINDS[found[1]]}{8 * int(found[2])}]",
+        text,
+    )
     text = re.sub(r"NDArray(?=[,)\]: |])(?!\[)", "NDArray[numpy.generic]", text)
     text = text.replace("from typing import Annotated\n\n", "").replace(
         "import NDArray[numpy.generic]", "import NDArray"

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -24,12 +25,29 @@ namespace steelyard {
 
 namespace nb = nanobind;
 
+// The name of a type of numbers as NumPy writes it: f8, i4, u1.
 template <typename T>
-using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+constexpr auto kNumberName = nb::detail::const_name(std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u') +
+                             nb::detail::const_name<sizeof(T)>();
+
+// Arrays of arguments and results. They are classes, not aliases, for the sake of their casters at the end of this file.
+template <typename T, std::size_t N>
+struct In : nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
+  static_assert(N == 1 || N == 2);
+  using Array = typename In::ndarray;
+  using Array::Array;
+  static constexpr auto kName = kNumberName<T> + nb::detail::const_name<N == 1>("[:]", "[:,:]");
+};
 template <typename T>
-using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using In1 = In<T, 1>;
 template <typename T>
-using Out = nb::ndarray<nb::numpy, T, nb::c_contig>;
+using In2 = In<T, 2>;
+template <typename T>
+struct Out : nb::ndarray<nb::numpy, T, nb::c_contig> {
+  using Array = typename Out::ndarray;
+  using Array::Array;
+  static constexpr auto kName = kNumberName<T> + nb::detail::const_name("[...]");
+};
 
 // Results whose types the stub (src/steelyard/_native.pyi) shows: a tuple of these, or an object that is one of those.
 template <typename... Ts>
@@ -98,3 +116,32 @@ Out<T> release(Buffer<T>& buffer) {
 }
 
 }  // namespace steelyard
+
+// nanobind joins the names of a function's arguments while it is compiled, and its own name of an array has some 80
+// letters: a fifth of the time that the bindings took. These are short; tools/make_stub.py writes them out.
+namespace nanobind::detail {
+
+template <typename T, std::size_t N>
+struct type_caster<steelyard::In<T, N>> {
+  using Array = steelyard::In<T, N>;
+  NB_TYPE_CASTER(Array, Array::kName)
+
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<typename Array::Array> caster;
+    const bool found = caster.from_python(source, flags, cleanup);
+    static_cast<typename Array::Array&>(value) = std::move(caster.value);
+    return found;
+  }
+};
+
+template <typename T>
+struct type_caster<steelyard::Out<T>> {
+  using Array = steelyard::Out<T>;
+  NB_TYPE_CASTER(Array, Array::kName)
+
+  static handle from_cpp(const Array& array, rv_policy policy, cleanup_list* cleanup) noexcept {
+    return make_caster<typename Array::Array>::from_cpp(array, policy, cleanup);
+  }
+};
+
+}  // namespace nanobind::detail
