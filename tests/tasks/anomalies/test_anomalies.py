@@ -1065,7 +1065,7 @@ def test_one_object_of_two_has_a_value() -> None:
     truth, predictions = four_images()
     truth["object"] = ["nut", "bolt", "nut", "nut"]
     assert sy.evaluate("anomalies", truth, predictions, ["image_auroc"], confidence=None)["image_auroc"].notes == (
-        "Mean of 1 object; 1 other has no value.",
+        "Scores are means of 1 object; 1 other has no value.",
     )
 
 
