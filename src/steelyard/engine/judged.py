@@ -43,10 +43,10 @@ from steelyard.engine.sides import ComparedModel as Compared
 from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices, slices
 from steelyard.io.digest import digest
-from steelyard.io.read import READERS, is_empty, read_table
+from steelyard.io.read import READERS, read_table
 from steelyard.io.sources import OF_ROWS
 from steelyard.io.streams import read_once
-from steelyard.io.table import Table
+from steelyard.io.table import Table, is_empty
 from steelyard.results.origin import SourceInfo, Sources
 from steelyard.results.report import Report
 from steelyard.results.score import Score

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import Conflict, MissingColumn, Unmatched, first_few, nearest
 from steelyard.core.task import Task
-from steelyard.io.table import Table
+from steelyard.io.table import Table, is_empty
 from steelyard.io.text import ending, sheet_path
 
 Array = NDArray[Any]
@@ -77,8 +77,6 @@ def _id_column(task: Task, table: Table, file: str, column: str) -> str:
 
 
 def _text(value: Any) -> str:
-    from steelyard.io.read import is_empty
-
     if is_empty(value):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()

@@ -32,7 +32,7 @@ from steelyard.core.records import LARGEST, Array, Column, ColumnType, Records, 
 from steelyard.io.dialect import note, with_points
 from steelyard.io.frames import from_memory
 from steelyard.io.streams import is_stream, read_stream
-from steelyard.io.table import Table
+from steelyard.io.table import Table, is_empty
 from steelyard.io.text import ending, first_bytes, refuse_foreign, sheet_path
 
 _REMEDY = "Write x and y in turn, as 1.5 2 3 4 or as [[1.5, 2], [3, 4]]."
@@ -407,20 +407,6 @@ def _text(value: Any) -> str:
 
         return json.dumps(value, ensure_ascii=False, default=str)
     return "" if is_empty(value) else str(value)
-
-
-def is_empty(value: Any) -> bool:
-    """Whether a cell holds nothing."""
-    if value is None:
-        return True
-    if isinstance(value, str):
-        return not value.strip()
-    if isinstance(value, np.ndarray):
-        return value.size == 0
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA has no truth value
-        return True
 
 
 def _problem(

@@ -12,7 +12,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.errors import EmptyCell, InvalidValue, MissingKey, ShapeMismatch, UnknownName, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, as_object
-from steelyard.io.table import Table
+from steelyard.io.table import Table, is_empty
 
 _MASK = "Give COCO's size and counts, polygons (with columns height and width), or an array height × width."
 _NUMBERS = "Give as many numbers in every row, as [1, 2, 3]."
@@ -29,8 +29,6 @@ def rows_of(values: Any) -> Any:
 
 def mask_column(table: Table, name: str, values: Array) -> Array:
     """Each cell as a packed mask."""
-    from steelyard.io.read import is_empty
-
     sizes = [table.columns.get(side) for side in ("height", "width")]
     masks: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.frozen import Frozen
@@ -38,3 +39,17 @@ class Table(Frozen):
         if self.lines is None:
             return f"{self.source}, row {row}"
         return f"{self.source}, {self.counted} {self.lines[row]}"
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a cell holds nothing."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    if isinstance(value, np.ndarray):
+        return value.size == 0
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return True

@@ -24,8 +24,8 @@ from steelyard.core.task import Task
 from steelyard.io.dialect import note
 from steelyard.io.map_cells import array_of
 from steelyard.io.once import of_truth
-from steelyard.io.read import check_mapping, is_empty, read_table, to_records
-from steelyard.io.table import Table
+from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.io.table import Table, is_empty
 from steelyard.maps.arrays import array_names, numpy_file
 from steelyard.maps.load import INSIDE, as_grid, pack_map
 from steelyard.tasks.anomalies.data import CONFIG, MAPS, MASKS, FolderSums, as_scores
