@@ -223,6 +223,15 @@ def test_choices_are_read_by_the_stated_rule() -> None:
         assert replies.read_choice(reply, options, "strict") == (letter if reply in STRICT else None), reply
 
 
+def test_people_who_disagree_on_yes_and_no_are_scored_by_vqa() -> None:
+    """Seven say yes and three no: both replies are accepted answers, and VQA accuracy is what is shown."""
+    truth = {"question": [1, 2], "answers": [["yes"] * 7 + ["no"] * 3] * 2}
+    report = sy.evaluate("answers", truth, {"question": [1, 2], "answer": ["yes", "no"]}, confidence=None)
+    assert "yn_accuracy" not in report.scores
+    # "no" of three people: of ten subsets of nine three hold two of them and seven hold all three
+    assert report["vqa"].value == pytest.approx((1 + (3 * 2 / 3 + 7) / 10) / 2)
+
+
 def test_an_outcome_may_have_capital_letters() -> None:
     truth = {"question": [1, 2, 3], "answer": ["a", "b", "c"]}
     replies_of = {**truth, "outcome": ["OK", " Ok ", "Refusal"]}

@@ -711,6 +711,24 @@ def test_omnidocbench_and_folders(tmp_path: Path) -> None:
         assert list(report.slices["language"]) == ["english"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "reply"),
+    [
+        (A[:40], A[41:], A),
+        (f"{A[:40]} ", A[41:], A),
+        ("Weights are given in milli-", "grams and in cups.", "Weights are given in milli-grams and in cups."),
+        ("这是第一段的开头部分文字", "它在另一栏继续下去。", "这是第一段的开头部分文字它在另一栏继续下去。"),
+    ],
+)
+def test_words_of_blocks_that_a_relation_joins_stay_apart(tmp_path: Path, first: str, second: str, reply: str) -> None:
+    """The first block does not end in a blank; a hyphen and Chinese need none. A page of HTML is named like a file."""
+    relation = {"source_anno_id": 1, "target_anno_id": 2, "relation_type": "truncated"}
+    truth = omnidocbench(det(1, first), det(2, second), relations=[relation])
+    (tmp_path / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
+    (tmp_path / "reply.html").write_text(f"<!-- page a_3 --><p>{reply}</p>", encoding="utf-8")
+    assert scores(str(tmp_path / "truth.json"), str(tmp_path / "reply.html"), "text_edit") == [0]
+
+
 def test_tables_and_formulas_that_also_have_a_text(tmp_path: Path) -> None:
     """The HTML of a table and the LaTeX of a formula count, not a text beside them."""
     kinds = ("table", "equation_isolated")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import tracemalloc
 from pathlib import Path
@@ -58,8 +59,34 @@ def test_phrases_by_type(flickr: tuple[Path, Path]) -> None:
         name: [expected[f"MDETR {rule}"][k][name] for rule in ("any box", "merged boxes") for k in ("1", "5", "10")]
         for name in expected["MDETR any box"]["1"]
     }
-    with refuses("E-unknown-name", "animal"):
-        scores(*flickr, "recall@1(boxes=any, type=animal)")
+    spec = "recall@1(boxes=any, type=animal)"
+    none = sy.evaluate("grounding", *flickr, [spec], confidence=None)[spec]
+    assert math.isnan(none.value)
+    assert "'animal'" in none.undefined_reason
+
+
+def test_a_type_may_be_missing_in_a_slice_or_a_batch() -> None:
+    """One of two phrases of people is a hit; slices and batches without people add nothing."""
+    truth: dict[str, list[Any]] = {
+        "image": list("aabb"),
+        "expression": list("wxyz"),
+        "x": [0] * 4,
+        "y": [0] * 4,
+        "w": [9] * 4,
+        "h": [9] * 4,
+    }
+    truth["type"] = ["people", "people", "animals", "animals"]
+    found = {**truth, "w": [9, 2, 9, 9]}
+    spec = "recall@1(type=people)"
+    report = sy.evaluate("grounding", truth, found, [spec], by="type", confidence=None)
+    assert report[spec].value == 1 / 2
+    sliced = {name: part[spec].value for name, part in report.slices["type"].items()}
+    assert sliced["people"] == 1 / 2
+    assert math.isnan(sliced["animals"])
+    batches = sy.Accumulator("grounding", confidence=None)
+    for rows in ([0, 1], [2, 3]):
+        batches.update(*({name: [column[i] for i in rows] for name, column in side.items()} for side in (truth, found)))
+    assert batches.compute([spec])[spec].value == 1 / 2
 
 
 def test_phrases_that_the_protocol_decides(tmp_path: Path) -> None:

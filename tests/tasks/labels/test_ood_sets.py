@@ -132,3 +132,15 @@ def test_a_note_says_which_question_an_interval_of_episodes_answers(cluster: str
     bare = {name: column for name, column in truth.items() if name == "label" or name == cluster == "episode"}
     unknown = sy.evaluate("labels", bare, predictions, ["accuracy"], cluster="episode" if "episode" in bare else None)
     assert not any("new classes" in note or "new episodes" in note for one in (plain, unknown) for note in one.notes)
+
+
+def test_the_mean_over_sets_rests_on_few_rows_out_of_distribution() -> None:
+    """Two sets of one row each, all ranked right: the exact limit of two rows, above chance for ROC AUC."""
+    truth = {"label": ["a"] * 60 + ["x"] * 2, "source": [""] * 60 + ["near", "far"]}
+    said = {"label": ["a"] * 62, "score": [0.9] * 60 + [0.1] * 2}
+    specs = ["sources(roc_auc)", "sources(fpr@95(positive=ood))"]
+    report = sy.evaluate("labels", truth, said, specs, options=OPTIONS)
+    ends = [score.interval for score in report.scores.values()]
+    low = 0.025**0.5
+    assert ends == [pytest.approx((low, 1.0), abs=1e-12), pytest.approx((0.0, 1 - low), abs=1e-12)]
+    assert all("rests on 2 " in " ".join(score.notes) for score in report.scores.values())

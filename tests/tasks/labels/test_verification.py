@@ -408,3 +408,25 @@ def test_risk_over_coverage_ends_at_the_share_of_errors() -> None:
     share = float(np.mean(golden["wrong"]))
     assert all(line[-1] == (1.0, near(share)) for line in lines.values())
     assert all(best <= y for (_, y), (_, best) in zip(*lines.values(), strict=True))
+
+
+@pytest.mark.parametrize(("accepted", "rejected"), [(0, 0), (2, 1)])
+def test_rates_at_a_threshold_rest_on_their_own_kind_of_pair(accepted: int, rejected: int) -> None:
+    """FAR is a proportion of the impostors and FRR one of the genuine pairs, as FPR and FNR of the decisions are."""
+    truth = {"label": [1] * 5 + [0] * 60}
+    score = [0.1] * rejected + [0.9] * (5 - rejected) + [0.9] * accepted + [0.1] * (60 - accepted)
+    report = sy.evaluate("labels", truth, {"score": score}, ["far_at_threshold@0.5", "frr_at_threshold@0.5"])
+    decided = sy.evaluate("labels", truth, {"label": [int(s > 0.5) for s in score]}, ["fpr(label=1)", "fnr(label=1)"])
+    for spec, plain in (("far_at_threshold@0.5", "fpr(label=1)"), ("frr_at_threshold@0.5", "fnr(label=1)")):
+        assert report[spec].value == pytest.approx(decided[plain].value)
+        assert report[spec].interval == pytest.approx(decided[plain].interval, abs=1e-12)
+        assert not any("rests on" in note for note in report[spec].notes)
+    if not accepted:
+        assert report["far_at_threshold@0.5"].interval == pytest.approx((0, 1 - 0.025 ** (1 / 60)), abs=1e-12)
+
+
+def test_accuracy_in_distribution_rests_on_rows_in_distribution() -> None:
+    truth = {"label": ["a"] * 60 + ["x"] * 2}
+    said = {"label": ["a"] * 62, "score": [0.9] * 60 + [0.1] * 2}
+    report = sy.evaluate("labels", truth, said, ["id_accuracy"], options={"ood": "x", "higher": "id"})
+    assert report["id_accuracy"].interval == pytest.approx((0.025 ** (1 / 60), 1.0), abs=1e-12)

@@ -214,3 +214,20 @@ def test_insightface_needs_a_search_for_one_person() -> None:
     for sides in ((two, run), labels):
         with refuses("E-unsupported"):
             sy.explain("rankings", *sides, "insightface")
+
+
+def test_intervals_rest_on_the_rarer_kind_of_probe() -> None:
+    """All enrolled probes are found, and three others are not taken for anybody: the exact limit of three probes."""
+    people = [f"p{k}" for k in range(20)]
+    truth = {"probe": [*people, "x", "y", "z"], "person": [*people, "", "", ""]}
+    pairs = [(probe, person) for probe in truth["probe"] for person in people]
+    run = {
+        "probe": [probe for probe, _ in pairs],
+        "person": [person for _, person in pairs],
+        "score": [float(probe == person) for probe, person in pairs],
+    }
+    report = sy.evaluate("rankings", truth, run, ["tpir@0.01", "fnir@0.01"])
+    low = 0.025 ** (1 / 3)
+    assert report["tpir@0.01"].interval == pytest.approx((low, 1.0), abs=1e-12)
+    assert report["fnir@0.01"].interval == pytest.approx((0.0, 1 - low), abs=1e-12)
+    assert "3 units of class 'not enrolled'" in " ".join(report["tpir@0.01"].notes)

@@ -66,7 +66,8 @@ class OverObjects(Metric):
         if len(values) < 2:
             return pooled
         lacking = f"; {count_text(len(values) - defined, 'other', 'have')} no value" if defined < len(values) else ""
-        return (*pooled, f"Scores are means of {defined} {self.averaged[defined != 1]}{lacking}.")
+        means = "Scores are means" if self.averaged == OverObjects.averaged else f"{self} is the mean"
+        return (*pooled, f"{means} of {defined} {self.averaged[defined != 1]}{lacking}.")
 
 
 class ImageMetric(OverObjects):
@@ -174,14 +175,14 @@ class ImageF1Max(ImageMetric):
         return (self.reading, self._best)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        return (*super().notes(totals), *threshold_note(totals[self._best][0]))
+        return (*super().notes(totals), *threshold_note(self, totals[self._best][0]))
 
 
-def threshold_note(values: Floats) -> tuple[str, ...]:
+def threshold_note(metric: Metric, values: Floats) -> tuple[str, ...]:
     """Say at which threshold one object is best."""
     if len(values) != 1 or np.isnan(values[0]):
         return ()
-    return (f"Reached at scores from {values[0]:.6g} up, chosen on the test set itself.",)
+    return (f"{metric} is reached at scores from {values[0]:.6g} up, chosen on the test set itself.",)
 
 
 class PixelMetric(OverObjects):
@@ -306,7 +307,7 @@ class PixelF1Max(PixelMetric):
         return (self.reading, self._best)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        return (*super().notes(totals), *threshold_note(totals[self._best][0]))
+        return (*super().notes(totals), *threshold_note(self, totals[self._best][0]))
 
 
 class RegionArea(PixelMetric):

@@ -297,8 +297,10 @@ def _common_columns(truth: Records, prediction: Records, texts: Array, begin: Ar
         return frozenset(held)
     held.add("answers")
     listed = texts.tolist()
-    if all(text.strip().lower() in ("yes", "no") for text in listed):
-        held.add("yes or no")
+    said = [text.strip().lower() for text in listed]
+    first = np.repeat(begin[:-1], np.diff(begin)).tolist()
+    if all(text in ("yes", "no") and text == said[place] for text, place in zip(said, first, strict=True)):
+        held.add("yes or no")  # where people disagree, no reply is simply right
     if all(read_number(text) is not None for text in listed):
         held.add("numbers")
     if "choices" in truth:

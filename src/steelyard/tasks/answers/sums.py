@@ -229,7 +229,7 @@ class EditSums(QuestionSum):
             refuse_long(pairs, said, *texts, "character")
             return edits.text_counts(*texts)
         sides = [[alike.transcript_words(text, self.space) for text in side] for side in texts]
-        refuse_long(pairs, said, *sides, "word")
+        refuse_long(pairs, said, sides[0], sides[1], "word")
         return edits.edit_counts(*edits.words(*sides))
 
     def _best_counts(self, pairs: AnswerPairs, cache: SharedCache) -> Array:

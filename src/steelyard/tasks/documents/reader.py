@@ -115,7 +115,7 @@ def _table_of(data: Any, side: str, pages: list[str] | None = None) -> Table | N
     if path.is_dir():
         return _folder(path, source, pages)
     if ending(path) in (".html", ".htm"):
-        return _marked_pages(path, source)
+        return _marked_pages(path, source, pages)
     if ending(path) != ".json" or not first_bytes(path, source).lstrip().startswith(b"["):
         return None
     value = parse_json(decode(read_bytes(path, source), source), source)
@@ -168,8 +168,8 @@ def _folder(path: Path, source: str, pages: list[str] | None) -> Table:
 _MARK = re.compile(r"<!--\s*page[\s:]([^<>\n]*)-->", re.IGNORECASE)
 
 
-def _marked_pages(path: Path, source: str) -> Table:
-    """The pages of one HTML file, each behind a comment that names it."""
+def _marked_pages(path: Path, source: str, pages: list[str] | None) -> Table:
+    """The pages of one HTML file, each behind a comment that names it; names are those that files may have."""
     text = decode(read_bytes(path, source), source)
     marks = list(_MARK.finditer(text))
     if not marks:
@@ -177,9 +177,11 @@ def _marked_pages(path: Path, source: str) -> Table:
             "the file does not say where pages begin", where=source, remedy="Write <!-- page NAME --> before each page."
         )
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    known = {} if pages is None else _known_names(pages)
     made: dict[str, Row] = {}
     for mark, end in zip(marks, ends, strict=True):
         page = mark.group(1).strip(" \t:")
+        page = _page_of_file(page, known, path) if page in known else page
         if page in made:
             raise Conflict(f"page '{page}' begins twice", where=source, remedy="Name each page once.")
         made[page] = {"page": page, "markdown": text[mark.end() : end], "form": "html"}
@@ -243,7 +245,7 @@ def _page_blocks(blocks: list[Any], relations: list[Any], where: str) -> Iterato
         if group[0] != name:
             continue
         kind = str(required(block, "category_type", f"{where}, block {number}"))
-        text = "".join(_content(by_id[other]) for other in group)
+        text = _join_parts([_content(by_id[other]) for other in group])
         row: Row = {
             "block": name,
             "type": kind,
@@ -254,6 +256,19 @@ def _page_blocks(blocks: list[Any], relations: list[Any], where: str) -> Iterato
         row |= _box(block.get("poly"))
         attributes = block.get("attribute") or {}
         yield row | {str(k): _plain_value(v) for k, v in dict(attributes).items()}
+
+
+_ENDS_INSIDE = re.compile(r"[-\s\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\ufe30-\uffef]\Z")
+_BEGINS_INSIDE = re.compile(r"[\s\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\ufe30-\uffef]")
+
+
+def _join_parts(texts: list[str]) -> str:
+    """A text that goes on in another block: with a blank between them, but for hyphens and scripts without blanks."""
+    joined = ""
+    for text in texts:
+        apart = joined and text and not _ENDS_INSIDE.search(joined) and not _BEGINS_INSIDE.match(text)
+        joined += f" {text}" if apart else text
+    return joined
 
 
 def _box(poly: Any) -> Row:

@@ -319,6 +319,11 @@ class Recall(OfTargets):
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         return totals[self.score_sum()], totals[Phrases(self.type) if self.type else TARGET]
 
+    def undefined_reason(self, totals: TotalsView) -> str:
+        if self.type and totals[TARGET][0] > 0:
+            return f"no expression that names something is of the type '{self.type}'"
+        return super().undefined_reason(totals)
+
 
 class Answered(Share):
     r"""Answered: the share of expressions with an answer that can be read, "nothing there" included.

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.counts import share_text
-from steelyard.core.errors import Conflict, MissingColumn, UnknownName, nearest
+from steelyard.core.errors import Conflict, MissingColumn
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
 from steelyard.tasks.grounding.data import GroundingPairs
@@ -75,20 +75,14 @@ class Phrases(ExpressionSum):
 
 
 def of_kind(pairs: GroundingPairs, kind: str) -> Array:
-    """Whether each expression is of a kind, by the column `type`."""
+    """Whether each expression is of a kind, by the column `type`. A slice or a batch may hold none of it."""
     if "type" not in pairs.truth:
         raise MissingColumn(
             "column 'type' is missing, which the setting type reads",
             where=pairs.truth.source,
             remedy="Add it, or leave out the setting.",
         )
-    kinds = kinds_of(pairs)
-    if not any(kind in own for own in kinds):
-        known = sorted({name for own in kinds for name in own})
-        raise UnknownName(
-            f"no expression is of the type '{kind}'", where=pairs.truth.source, remedy=nearest(kind, known)
-        )
-    return np.array([kind in own for own in kinds], dtype=bool)
+    return np.array([kind in own for own in kinds_of(pairs)], dtype=bool)
 
 
 def kinds_of(pairs: GroundingPairs) -> list[tuple[str, ...]]:

@@ -8,19 +8,23 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Annotated, Literal
 
+import numpy as np
+
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Between, Metric
-from steelyard.core.state import TotalsView
+from steelyard.core.metric import Between, Metric, UnitClasses
+from steelyard.core.ranking import RankingBlock
+from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats
 from steelyard.tasks.labels.averages import Wrapper
 from steelyard.tasks.labels.counts import holds
 from steelyard.tasks.labels.ranked import AveragePrecision, RankedMetric, RocAuc, TprAtFpr
-from steelyard.tasks.labels.verification import Rate, RateMetric
+from steelyard.tasks.labels.verification import OfOneKind, Rate, RateMetric
 from steelyard.tasks.labels.walks import OverSources, Scores
 from steelyard.tasks.shared.rates import Rates
 
+FEW_ROWS = 30  # in distribution or out of it, below which an interval depends on their number
 MEANINGS = {
     "fpr_at_tpr": (
         "the share of ID called OOD when 95 % of OOD is caught",
@@ -186,7 +190,7 @@ class OpenSetArea(KnownRate):
     figure = "oscr"
 
 
-class KnownAccuracy(KnownRate):
+class KnownAccuracy(OfOneKind, KnownRate):
     r"""Accuracy of in-distribution rows: the share that is labelled right, whatever the score.
 
     $|\{\, i \in \mathrm{ID} : \hat y_i = y_i \,\}| \,/\, |\mathrm{ID}|$
@@ -204,6 +208,7 @@ class KnownAccuracy(KnownRate):
     title = "Accuracy of in-distribution rows"
     reference = "OpenOOD: acc"
     figure = "right"
+    counted = "hits"
 
 
 class SourceMean(Wrapper):
@@ -247,6 +252,14 @@ class SourceMean(Wrapper):
 
     def requirements(self) -> tuple[Requirement, ...]:
         return (self.curve,)
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """None where there are enough rows of both kinds, since draws hold all sets as they are."""
+        block = state.blocks[self.curve.ranking]
+        if not isinstance(block, RankingBlock):
+            return None
+        code = block.events.columns["positive"].astype(np.int64)
+        return UnitClasses(block.events.unit, code) if np.bincount(code, minlength=2).min() < FEW_ROWS else None
 
     def value(self, totals: TotalsView) -> Floats:
         value: Floats = totals[self.curve]

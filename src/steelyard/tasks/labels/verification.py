@@ -13,8 +13,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.metric import Between, Metric
-from steelyard.core.state import TotalsView
+from steelyard.core.metric import Between, Metric, UnitClasses
+from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Ranking, Requirement
 from steelyard.core.weights import Floats
 from steelyard.tasks.labels.preparation import SHARED
@@ -59,6 +59,30 @@ class RateMetric(AgainstOthers):
     @property
     def pair_curves(self) -> PairWalk:
         raise InvalidSpec(f"ovo({self}) is not defined", remedy=f"Use macro({self.name}).")
+
+
+class OfOneKind(RateMetric):
+    """Base of the proportions of one kind of row: `counted` is that of all, "hits" or "misses"."""
+
+    counted: ClassVar[str]
+
+    @property
+    def _every(self) -> Rates:
+        return Rates(self.curve.ranking, self.counted)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (*super().requirements(), self._every)
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+        """One proportion, of the rows of that kind; none where each row belongs to two people."""
+        if totals.metadata.flags.get("people") or self.lacks(totals.metadata):
+            return None
+        every = np.asarray(totals[self._every])
+        return np.where(every > 0, np.nan_to_num(self.of(totals, 0)) * every, 0.0), every
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """Rows of the other kind decide nothing."""
+        return None
 
 
 class PairMetric(RateMetric):
@@ -256,7 +280,7 @@ class MinDcf(PairMetric):
         return float(self.p), float(self.c_miss), float(self.c_fa), float(self.normalise in ("yes", True))
 
 
-class AtThreshold(RateMetric):
+class AtThreshold(OfOneKind):
     """Base of the rates at a threshold that was fixed beforehand."""
 
     better = "lower"
@@ -294,6 +318,7 @@ class FrrAtThreshold(AtThreshold):
     title = "FRR at the threshold"
     at = "threshold"
     figure = "frr_at"
+    counted = "hits"
 
 
 class FarAtThreshold(AtThreshold):
@@ -314,6 +339,7 @@ class FarAtThreshold(AtThreshold):
     title = "FAR at the threshold"
     at = "threshold"
     figure = "far_at"
+    counted = "misses"
 
 
 class DPrime(RateMetric):

@@ -13,9 +13,9 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import Unsupported
-from steelyard.core.metric import Between, Metric
+from steelyard.core.metric import Between, Metric, UnitClasses
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.state import TotalsView
+from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats
 from steelyard.tasks.rankings.sums import Answerable
@@ -74,6 +74,14 @@ class OpenSetMetric(Metric):
 
     def requirements(self) -> tuple[Requirement, ...]:
         return (self.curve, MATED)
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """Whether probes are enrolled: both kinds decide."""
+        block = state.blocks[self.curve.ranking]
+        if not isinstance(block, RankingBlock):
+            return None
+        enrolled = block.events.columns["positive"].astype(np.int64)
+        return UnitClasses(block.events.unit, enrolled, ("not enrolled", "enrolled"))
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """Which kind of probes is missing, and what gives it."""
