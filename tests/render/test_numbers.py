@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from steelyard.core.counts import count_text, share_text
+from steelyard.core.counts import count_text, counted, share_text
 from steelyard.render.formula import plain_formula
 from steelyard.render.numbers import interval_text, number, p_text, percent_text, signed_text, value_text
 
@@ -77,3 +77,21 @@ def test_words() -> None:
 )
 def test_formulas(latex: str, plain: str) -> None:
     assert plain_formula(latex) == plain
+
+
+@pytest.mark.parametrize(
+    ("words", "one"),
+    [
+        ("images without a number", "1 image without a number"),
+        ("queries without a relevant document", "1 query without a relevant document"),
+        ("dishes whose true weights add up to 0", "1 dish whose true weights add up to 0"),
+        ("classes that have no pixel", "1 class that has no pixel"),
+        ("expressions that name several objects or none", "1 expression that names several objects or none"),
+        ("structures of cases, which have no number", "1 structure of cases, which has no number"),
+        ("images whose references have no colour", "1 image whose references have no colour"),
+        ("rows with a true weight of 0", "1 row with a true weight of 0"),
+    ],
+)
+def test_counts_before_words(words: str, one: str) -> None:
+    assert counted(1, words) == one
+    assert counted(1200, words) == f"1,200 {words}"

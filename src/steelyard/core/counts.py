@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _SINGULAR_VERBS = {"are": "is", "have": "has", "do": "does"}
 
 
@@ -29,3 +31,15 @@ def plural(word: str) -> str:
     if word.endswith("y") and not word.endswith(("ay", "ey", "oy", "uy")):
         return f"{word[:-1]}ies"
     return f"{word}s"
+
+
+def counted(count: int, words: str) -> str:
+    """A count before words that begin with a plural: 1 image without truth, 2 classes that have no pixel."""
+    if count != 1:
+        return f"{count:,} {words}"
+    noun, _, rest = words.partition(" ")
+    singular = f"{noun[:-3]}y" if noun.endswith("ies") else re.sub("(?<=sh|ss)es$|s$", "", noun)
+    rest = re.sub(
+        r"^(.*?, which|that) (have|name)\b", lambda m: f"{m[1]} {_SINGULAR_VERBS.get(m[2], m[2] + 's')}", rest
+    )
+    return f"1 {singular} {rest}".rstrip()

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, counted
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.gaps import gap_cells, gap_legend, gaps_by
@@ -179,7 +179,9 @@ def heading(task: str, unit: str, item: str, scores: Mapping[str, Score], covera
     """One line: what was scored, on how much, and what is missing."""
     units = max((score.units for score in scores.values()), default=0)
     parts = [count_text(units, unit)]
-    if coverage.truth != units:
+    if coverage.truth != units and item == unit:  # of clips or scenes, or with images left out
+        parts = [f"{count_text(units, 'unit')} of {count_text(coverage.truth, item)}"]
+    elif coverage.truth != units:
         parts.append(count_text(coverage.truth, item))
     if coverage.missing:
         did = {"skip": "left out", "common": "left out", "worst": "counted as the worst"}.get(
@@ -279,7 +281,7 @@ def remarks_of(report: Report) -> list[str]:
         if not score.defined:
             remarks.append(f"{score.spec} is undefined: {score.undefined_reason}.")
         elif score.n_excluded and not _absent_ones(score):
-            remarks.append(f"{score.spec} leaves out {score.n_excluded:,} {score.excluded}.")
+            remarks.append(f"{score.spec} leaves out {counted(score.n_excluded, score.excluded)}.")
         remarks.extend(score.notes)
     return [*merge_remarks(remarks, report.scores), *rests_on(report.scores.values(), report.unit)]
 

@@ -475,6 +475,12 @@ def test_identical_images_do_not_prove_that_all_are() -> None:
     assert report["rmse"].interval is None
 
 
+def test_the_heading_counts_clips_as_units() -> None:
+    pixels = np.random.default_rng(6).integers(0, 256, (4, 12, 12, 3)).astype(np.uint8)
+    report = sy.evaluate("images", side(*pixels, clip=["a", "a", "b", "b"]), side(*pixels), "rmse", confidence=None)
+    assert str(report).splitlines()[0] == "images: 2 units of 4 images"
+
+
 def test_figures_of_a_report() -> None:
     """Errors of 1 to 8 of 255: PSNR falls; the first two, the middle two and the last two are shown, by the formula."""
     truth = side(*[flat(100, 12, 12, 1)] * 8)

@@ -121,12 +121,12 @@ def test_what_metrics_are_called_and_shown_by() -> None:
     }  # fmt: skip
 
 
-STANDS = "2 structures of cases stand on one side only: they {}."
+STANDS = "{} has 2 structures of cases on one side only, {}."
 NOTED = {
-    "dice": (1, "count as 0"), "iou(both_empty=best)": (0, "count as 0"), "sensitivity": (2, "count as 0"),
-    "volume_error": (2, "count as 1, or have no number where the truth has none"), "volume_bias": (0, ""),
-    "hd": (1, "count as the diagonal of the volume"), "hd(missed=skip)": (3, "are left out"), "hd(missed=374)": (1, "count as 374 mm"),
-    "assd(missed=inf)": (1, "count as inf mm"), "nsd(missed=skip)": (1, "count as 0"), "dice(label=1)": (1, "count as 0"),
+    "dice": (1, "counted as 0"), "iou(both_empty=best)": (0, "counted as 0"), "sensitivity": (2, "counted as 0"),
+    "volume_error": (2, "counted as 1, or without a number where the truth has none"), "volume_bias": (0, ""),
+    "hd": (1, "counted as the diagonal of the volume"), "hd(missed=skip)": (3, "left out"), "hd(missed=374)": (1, "counted as 374 mm"),
+    "assd(missed=inf)": (1, "counted as inf mm"), "nsd(missed=skip)": (1, "counted as 0"), "dice(label=1)": (1, "counted as 0"),
     "lesion_f1": (1, ""),
 }  # fmt: skip
 
@@ -136,7 +136,7 @@ def test_what_is_noted_and_left_out(spec: str) -> None:
     left, counted = NOTED[spec]
     report = sy.evaluate("volumes", *cases(TRUTH, FOUND), [spec], options={"spacing": "3,1"}, confidence=None)
     score = report[spec]
-    assert list(score.notes) == ([STANDS.format(counted)] if counted else [])
+    assert list(score.notes) == ([STANDS.format(spec, counted)] if counted else [])
     assert (score.n_excluded, score.excluded) == (left, "structures of cases, which have no number" if left else "")
 
 

@@ -86,7 +86,7 @@ def test_empty_masks_are_counted_and_never_look_better() -> None:
     )  # fmt: skip
     assert report["hd"].n_excluded == 1
     assert any(
-        "2 structures of cases stand on one side only: they count as the diagonal" in n for n in report["hd"].notes
+        "hd has 2 structures of cases on one side only, counted as the diagonal" in n for n in report["hd"].notes
     )
 
 

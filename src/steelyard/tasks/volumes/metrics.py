@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.counts import counted
 from steelyard.core.errors import InvalidSpec, UnknownName, nearest
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
@@ -106,11 +107,12 @@ class CaseMetric(Metric):
     def notes(self, totals: Any) -> tuple[str, ...]:
         """In how many cases one side has nothing of a structure, and what that counts as."""
         missed = int(self._counts(totals)[MISSED])
-        return (f"{missed} structures of cases stand on one side only: they {self.counted_as()}.",) if missed else ()
+        structures = counted(missed, "structures of cases")
+        return (f"{self} has {structures} on one side only, {self.counted_as()}.",) if missed else ()
 
     def counted_as(self) -> str:
         """What a missed structure counts as."""
-        return "count as 0"
+        return "counted as 0"
 
 
 class SurfaceMetric(CaseMetric):
@@ -133,8 +135,8 @@ class SurfaceMetric(CaseMetric):
 
     def counted_as(self) -> str:
         if self.missed == "diagonal":
-            return "count as the diagonal of the volume"
-        return "are left out" if self.missed == "skip" else f"count as {self.missed} mm"
+            return "counted as the diagonal of the volume"
+        return "left out" if self.missed == "skip" else f"counted as {self.missed} mm"
 
 
 INF = float("inf")
@@ -247,7 +249,7 @@ class VolumeError(CaseMetric):
     figure: ClassVar[str] = "volume_error"
 
     def counted_as(self) -> str:
-        return "count as 1, or have no number where the truth has none"
+        return "counted as 1, or without a number where the truth has none"
 
 
 class VolumeBias(CaseMetric):

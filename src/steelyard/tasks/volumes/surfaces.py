@@ -173,7 +173,7 @@ class SurfaceDice(SurfaceMetric):
         return {**super().settings(), "missed": "diagonal", "at": float(self.tolerance)}
 
     def counted_as(self) -> str:
-        return "count as 0"
+        return "counted as 0"
 
 
 SURFACE_METRICS: tuple[type[Metric], ...] = (
