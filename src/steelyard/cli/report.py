@@ -18,7 +18,7 @@ from steelyard.results.registry import renderer
         help="With three models or more, also print the differences of each model from the first.")  # fmt: skip
 @output_options(*(one for one in WRITERS if one != ".json"), images=True, figures=True, look=True, json=False)
 def report(result: str, pairs: bool, out: Output) -> None:
-    """Write a report of RESULT, a JSON file that another command wrote.
+    """Write a report of RESULT, the JSON file of another command.
 
     RESULT is from 'evaluate', 'compare', 'gate --json', 'plan -o', 'pool', 'drift' or 'vlm score'. The report has
     images, tables and units if RESULT was written with --details. Without -o and --figures, the table is printed.
