@@ -6,6 +6,7 @@ Needs Chromium (see tools/browser.py) and, for the vision-language page, the ext
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -51,7 +52,8 @@ def main() -> None:
                 sy.compare(task, truth, models, by=by)[0].to_html(place / "compared.html")
                 _save(browser.open(place / "compared.html", width=WIDTH, height=895), "comparison", whole=False)
                 page = browser.open(place / "report.html", width=WIDTH, height=760)
-                page.run("document.getElementById('explorer').scrollIntoView()")
+                page.run("document.getElementById('explorer').scrollIntoView({ behavior: 'instant' })")
+                page.wait(lambda page=page: page.run("document.querySelectorAll('.explorer .grid .row').length") > 2)
                 _save(page, "explorer", whole=False)
         place = Path(folder)
         os.chdir(place)
@@ -89,6 +91,7 @@ def _week(browser: Browser, place: Path) -> None:
     viewer = subprocess.Popen([sys.executable, "-m", "steelyard", "view", "runs"], stdout=subprocess.PIPE, text=True)
     assert viewer.stdout is not None
     address = viewer.stdout.readline().strip()
+    runs = (place / "runs").resolve()
     names = [f"{model}_2026-03-{day}.json" for day in ("02", "06") for model in ("small", "large")]
     picked = "&".join(f"run={run_id(name)}" for name in names)
     try:
@@ -96,6 +99,10 @@ def _week(browser: Browser, place: Path) -> None:
             page = browser.page(width=WIDTH, height=1000)
             page.visit(address + query)
             page.errors.clear()  # a browser asks for an icon, without the token
+            page.run(
+                "for (const p of document.querySelectorAll('p'))"
+                f" if (p.textContent === {json.dumps(str(runs))}) p.textContent = 'runs'"
+            )
             _save(page, name, whole=False)
     finally:
         viewer.terminate()

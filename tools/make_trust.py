@@ -352,7 +352,7 @@ def shown_peers(record: dict[str, Any]) -> str:
     rows = [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in ran]
     others = ", ".join(row["package"] for row in record["rows"] if row not in ran)
     intro = "The tests that these packages have for themselves, run on Steelyard's drop-ins.\n"
-    last = f"\nThe packages as they are published hold no tests for: {others}." if others else ""
+    last = f"\nThe published archives of these packages contain no tests: {others}." if others else ""
     return "\n".join([intro, *head, *rows, last]).rstrip()
 
 
@@ -387,7 +387,11 @@ def shown_mutants(record: dict[str, Any]) -> str:
 def mutant_cells(row: dict[str, str]) -> list[str]:
     """How many mutants there are and were run, the share that was noticed, and its interval."""
     interval = "all were run" if row["run"] == row["mutants"] else f"{row['low']} to {row['high']}"
-    return [f"{int(row['mutants']):,}", f"{int(row['run']):,}", row["share"], interval]
+    return [
+        f"{int(row['mutants']):,}",
+        f"{int(row['run']):,}",
+        *(text.replace("%", " %") for text in (row["share"], interval)),
+    ]
 
 
 def shown_coverage(record: dict[str, Any]) -> str:
@@ -426,7 +430,7 @@ def shown_simulate(record: dict[str, Any]) -> str:
         f"{record['passed']} simulated tests of intervals, p-values and plans passed, {record['failed']} failed, on "
         f"{record['sets']:,} test sets each.\nThe table of [How sure is a number](statistics.md) has "
         f"{record['metrics']} metrics of simulated populations at several numbers\nof units: of "
-        f"{record['shares']:,} coverages {record['inside'] / record['shares']:.0%} lie in 93 to 97 %, "
+        f"{record['shares']:,} coverages {100 * record['inside'] / record['shares']:.0f} % lie in 93 to 97 %, "
         f"their median is {record['median']} %, and {record['below']} lie below 93 % by more than two standard errors."
     )
 

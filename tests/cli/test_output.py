@@ -268,3 +268,13 @@ def test_a_form_that_a_result_has_not_keeps_the_others_away(here: Path, monkeypa
     with pytest.raises(sy.InputError, match="a gate has no form 'latex'"):
         cli(["report", "g.json", "-o", "g.md", "-o", "g.tex"], standalone_mode=False)
     assert not (here / "g.md").exists()
+
+
+def test_a_stored_result_is_written_as_a_page_by_its_own_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sy.evaluate("labels", [0, 1, 1], [0, 1, 0], "accuracy").to_json("r.json")
+    cli(["report", "r.json", "--html", "page.html"], standalone_mode=False)
+    cli(["report", "r.json", "-o", "same.html"], standalone_mode=False)
+    assert Path("page.html").read_bytes() == Path("same.html").read_bytes()

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.lazy import lazy
 from support.refusal import refuses
 
+import steelyard as sy
 from steelyard.core.plain import is_plain, plain_pair, to_numpy, values_of
+
+pandas = lazy("pandas")
 
 
 class Tensor:
@@ -134,3 +138,12 @@ def test_a_pair_is_two_arrays_of_as_many_rows() -> None:
 def test_pairs_that_are_refused(truth: Any, predictions: Any, words: tuple[str, ...]) -> None:
     with refuses(*words):
         plain_pair(truth, predictions)
+
+
+def test_series_of_one_index_in_another_order_are_refused() -> None:
+    truth = pandas.Series(["cat", "dog", "dog"], index=[5, 6, 7])
+    guesses = pandas.Series(["cat", "cat", "dog"], index=[5, 6, 7])
+    assert sy.score("labels", truth, guesses, "accuracy") == pytest.approx(2 / 3)
+    with refuses("E-conflict", "index", "reset_index"):
+        sy.score("labels", truth, guesses[::-1], "accuracy")
+    assert sy.score("labels", truth, guesses[::-1].reset_index(drop=True), "accuracy") == 0

@@ -16,7 +16,7 @@ import steelyard as sy
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.scene import RasterShape, Scene
-from steelyard.render import explanation, gate, latex, notebook, verdicts, vlm
+from steelyard.render import explanation, gate, latex, notebook, text, verdicts, vlm
 from steelyard.render import vlm as vlm_text
 from steelyard.render.brief import score_brief
 from steelyard.render.charts import overlays
@@ -332,3 +332,10 @@ def test_a_spec_that_is_too_long_keeps_the_values_of_its_settings() -> None:
     rows = [["mae(target=energy)", "1"], ["mae(target=carbohydrate)", "2"], ["pmae(target=fat, scaled=mass)", "3"]]
     shown = grid(["metric", "score"], rows, "lr", 20, shrink=0).splitlines()
     assert [line[:13] for line in shown[2:]] == ["mae(…energy) ", "mae(…carbohy…", "pmae(…fat, ……"]
+
+
+def test_texts_that_are_cut_stay_different() -> None:
+    """Equal beginnings are cut in the middle; others keep as much of their beginning as fits."""
+    names = ["ingredient_f1_score", "ingredient_jaccard", "a_long_name_of_its_own", "short"]
+    shown = text.grid(["", "n"], [[name, "1"] for name in names], "lr", 15, shrink=0).splitlines()[2:]
+    assert [line.split()[0] for line in shown] == ["ingred…score", "ingred…ccard", "a_long_name…", "short"]

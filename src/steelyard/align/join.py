@@ -18,6 +18,7 @@ from steelyard.core.records import (
     distinct_values,
     factorize,
     in_text_order,
+    missing_key_hint,
 )
 from steelyard.core.task import Policy
 
@@ -170,26 +171,6 @@ def _refuse_duplicates(
         where=records.place(second),
         remedy=" ".join(["Each may appear only once.", *missing_key_hint(records, key, whole)]),
     )
-
-
-def missing_key_hint(records: Records, key: tuple[str, ...], whole: tuple[str, ...]) -> list[str]:
-    """How to tell rows of the same key apart, where the task's whole key has a column that they lack.
-
-    A column of texts that makes every row different is named, if there is one only.
-    """
-    lacking = [name for name in whole if name not in key]
-    if len(lacking) != 1:
-        return []
-    present = [records[name].tolist() for name in key]
-    texts = [
-        name
-        for name, column in records.other.items()
-        if all(isinstance(value, str) for value in column.tolist())
-        and len(set(zip(*present, column.tolist(), strict=True))) == len(records)
-    ]
-    column = texts[0] if len(texts) == 1 else "YOUR_COLUMN"
-    several = f"If a {records.names.get(key[0], key[0])} has several rows"
-    return [f"{several}, name the column that tells them apart: `columns={{'{lacking[0]}': '{column}'}}`."]
 
 
 def _one_sided(

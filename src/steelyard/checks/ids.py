@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.align.join import missing_key_hint
 from steelyard.checks.check import Check, CheckData, Checks, Problem, some_rows
-from steelyard.core.records import Array, factorize
+from steelyard.core.records import Array, factorize, missing_key_hint
 
 ONCE = "Write each row once."
 READINGS: dict[str, Callable[[str], str]] = {

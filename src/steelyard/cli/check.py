@@ -21,7 +21,7 @@ from steelyard.cli.streams import end_with
         help="Also write the findings as JSON to FILE.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, group="Output", help="Print the findings as JSON.")
 def check(task: str, truth: str, predictions: str | None, as_json: bool, output: str | None, **settings: Any) -> int:
-    """Find problems in the data that would make scores silently wrong.
+    """Find problems in the data that would make scores wrong.
 
     Takes the tasks and file formats of 'evaluate'. Exits with 1 if there are errors, and with 0 if there are only
     warnings and notes.

@@ -15,7 +15,7 @@ from steelyard.compat.packages import DROP_INS
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def compat(as_json: bool) -> None:
-    """List the packages that Steelyard can stand in for, and what differs.
+    """List the packages that Steelyard can stand in for.
 
     \b
     python -m steelyard.compat train.py --epochs 3    run a program with all drop-ins

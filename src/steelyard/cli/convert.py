@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @dialect_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def convert(source: str, target: str, as_json: bool, **settings: Any) -> None:
-    """Convert annotations or predictions from one format into another.
+    """Convert annotations or predictions to another format.
 
     Reports and counts everything that TO cannot store.
 

@@ -29,7 +29,7 @@ from steelyard.io.write import write_bytes
     help="Directory for the report.",
 )
 def demo(task: str, output: str) -> None:
-    """Score sample data: print the table, write the report, compare two models."""
+    """Score sample data, write a report, and compare two models."""
     if task == "vlm":
         from steelyard.cli import vlm
 

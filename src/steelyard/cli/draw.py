@@ -27,7 +27,7 @@ from steelyard.pictures import draw as draw_unit
 def draw(
     task: str, truth: str, predictions: str, unit: str, metric: str | None, output: str | None, **settings: Any
 ) -> None:
-    """Draw the ground truth, predictions and matches of one image as SVG.
+    """Draw truth, predictions and matches of one image as SVG.
 
     \b
     steelyard draw ellipses truth.csv pred.csv --image img001.png -o pairs.svg

@@ -122,7 +122,7 @@ def evaluate(
     """Score PREDICTIONS against TRUTH.
 
     Files are CSV, TSV, JSON lines, JSON, Parquet or .xlsx; boxes may be COCO, LVIS, VOC, YOLO or CVAT. Without
-    PREDICTIONS, TRUTH holds both, with predicted values in a column 'prediction'. 'steelyard metrics' lists the tasks.
+    PREDICTIONS, TRUTH holds both, with predicted values in a column 'prediction'. 'steelyard tasks' lists the tasks.
 
     \b
     steelyard evaluate weights truth.csv pred.csv

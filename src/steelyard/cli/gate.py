@@ -55,7 +55,7 @@ def gate(
     undecided: str | None,
     as_json: bool,
 ) -> int:
-    """Test RESULT against rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.
+    """Test RESULT against rules: exit 0 pass, 1 fail, 3 undecided.
 
     RESULT is the JSON of 'evaluate', of 'compare', which contains its baseline, or of 'vlm score'. If it holds several
     models, choose one with --model. A rule is undecided if the interval includes the bound. On GitHub Actions the

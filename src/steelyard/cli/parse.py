@@ -27,7 +27,7 @@ from steelyard.render import scene as drawing
 @click.option("--svg", "svg", type=click.Path(dir_okay=False), help="Also draw the graph to this SVG file.")
 @click.option("--tree", is_flag=True, help="Also print the dependency tree.")
 def parse(captions: tuple[str, ...], graph: scene.Graph, as_json: bool, svg: str | None, tree: bool) -> None:
-    """Print the scene graph of a caption: objects, attributes and relations.
+    """Print the scene graph of a caption.
 
     Without CAPTION, captions are read from standard input, one per line.
 

@@ -37,7 +37,7 @@ from steelyard.core.errors import InvalidNumber, InvalidSetting
 def plan(
     pilot: str, target: tuple[str, ...], width: tuple[str, ...], runs: str | None, out: Output, **settings: Any
 ) -> None:
-    """Plan the size of a test set: which differences it can detect, or how many units a difference needs.
+    """Plan how many units a test set needs to show a difference.
 
     PILOT is the JSON of 'compare' or 'vlm score', or of 'evaluate' with --save-influences and --baseline; for --width
     and --labels one result of 'evaluate' is enough. The standard error shrinks with the square root of the number of

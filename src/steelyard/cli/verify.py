@@ -39,7 +39,7 @@ def verify(
     tolerance: float,
     as_json: bool,
 ) -> int:
-    """Check an evidence pack: exit 0 equal, 1 different, 2 bad input.
+    """Check an evidence pack: exit 0 equal, 1 different.
 
     Every digest is checked, and every result is computed again from the data and compared number by number.
 

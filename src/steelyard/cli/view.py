@@ -63,7 +63,7 @@ def view(
     prefix: str,
     token_file: str | None,
 ) -> None:
-    """Browse the results in DIR: search, plot and compare runs, read reports, and look at single units.
+    """Browse the results in DIR: runs, comparisons and single units.
 
     Results are the JSON files of 'evaluate', 'compare', 'gate --json', 'plan -o' and 'vlm score'. If DIR also contains
     the ground truth and predictions, images are shown with their boxes, ellipses and frames. The server accepts

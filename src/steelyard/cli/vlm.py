@@ -97,7 +97,7 @@ def _model_options(function: Any) -> Any:
 
 @click.group()
 def vlm() -> None:
-    """Run vision-language models on images, parse their replies and score them.
+    """Run vision-language models on images and score their replies.
 
     \b
     steelyard vlm run frames.csv --model hf:FOLDER --out run/

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InvalidNumber, InvalidValue, MissingKey, ShapeMismatch
+from steelyard.core.errors import Conflict, InvalidNumber, InvalidValue, MissingKey, ShapeMismatch
 from steelyard.core.records import as_object
 
 Array = NDArray[Any]
@@ -57,7 +57,21 @@ def plain_pair(truth: Any, predictions: Any) -> tuple[Array, Array] | None:
             f"truth has {count_text(len(a), 'value')} and predictions have {len(b):,}",
             remedy="Arrays without ids are joined by position: give one prediction per row of truth.",
         )
+    _refuse_other_order(truth, predictions)
     return a, b
+
+
+def _refuse_other_order(truth: Any, predictions: Any) -> None:
+    """Raise where both are Series of pandas with the same index in another order: which rows belong together?"""
+    if not (hasattr(truth, "iloc") and hasattr(predictions, "iloc")):
+        return
+    first, second = truth.index, predictions.index
+    if not first.equals(second) and not len(first.symmetric_difference(second)):
+        raise Conflict(
+            "truth and predictions have the same index in another order",
+            remedy="Series are joined by position: give `predictions.loc[truth.index]`, or drop the index with "
+            "`reset_index(drop=True)`.",
+        )
 
 
 def values_of(data: Any, source: str) -> Array:

@@ -90,7 +90,8 @@ def with_points(texts: Sequence[str], decimal: str | None, source: str, name: st
     commas = [i for i, text in enumerate(texts) if "," in text]
     points = [i for i, text in enumerate(texts) if "." in text]
     if decimal is None and commas and points:
-        return [], (max(commas[0], points[0]), "the column has both commas and points in its numbers")
+        row = max(commas[0], points[0])
+        return [], (row, f"'{texts[row].strip()}': the column has both commas and points in its numbers")
     marked = commas if decimal is None and commas else points if decimal is None else []
     if marked and all(map(re.compile(_GROUPED).fullmatch, (texts[i].strip() for i in marked))):
         text = texts[marked[0]].strip()

@@ -201,22 +201,30 @@ def grid(
     excess = sum(widths) + 2 * (len(widths) - 1) - width
     if shrink is not None and excess > 0:
         widths[shrink] = max(12, widths[shrink] - excess)
+        short = _shortened([row[shrink] for row in rows], widths[shrink])
+        rows = [[*row[:shrink], text, *row[shrink + 1 :]] for row, text in zip(rows, short, strict=True)]
     lines = []
     for row in [header, *rows]:
         cells = []
         for text, w, side in zip(row, widths, align, strict=True):
-            if len(text) > w:
-                text = _shortened(text, w)
             cells.append(text.rjust(w) if side == "r" else text.ljust(w))
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "─" * min(width, max(len(line) for line in lines)))
     return "\n".join(lines)
 
 
-def _shortened(text: str, width: int) -> str:
-    """A text that is too long: a spec without the names of its settings, and as much of it as fits."""
-    values_only = _SETTING.sub("…", text)
-    return values_only if len(values_only) <= width else values_only[: width - 1] + "…"
+def _shortened(texts: Sequence[str], width: int) -> list[str]:
+    """Texts that fit: specs without the names of their settings, as much as fits, and both ends where that is equal."""
+    values_only = [text if len(text) <= width else _SETTING.sub("…", text) for text in texts]
+    cut = [text if len(text) <= width else text[: width - 1] + "…" for text in values_only]
+    full: dict[str, set[str]] = {}
+    for text, short in zip(texts, cut, strict=True):
+        full.setdefault(short, set()).add(text)
+    tail = (width - 1) // 2
+    return [
+        short if len(full[short]) == 1 or len(text) <= width else f"{text[: width - 1 - tail]}…{text[-tail:]}"
+        for text, short in zip(values_only, cut, strict=True)
+    ]
 
 
 def fitting(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:

@@ -72,6 +72,7 @@ OPTIONS = (
 
 SPELLINGS = {
     "AP50": "map50", "AP75": "map75", "map@0.5": "map50", "map@50": "map50", "map@0.75": "map75", "map@75": "map75",
+    "mAP50-95": "map",
     "APs": "map(area=small)", "APm": "map(area=medium)", "APl": "map(area=large)",
     "APr": "map(max_dets=300, frequency=r)", "APc": "map(max_dets=300, frequency=c)",
     "APf": "map(max_dets=300, frequency=f)",
