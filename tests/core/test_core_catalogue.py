@@ -27,6 +27,8 @@ from steelyard.core import catalogue
         ("rankings", "ndcg@k=10", "ndcg@10"),
         ("rankings", "nDCG@K=10", "ndcg@10"),
         ("rankings", "ndcg(k=10)", "ndcg@10"),
+        ("images", "column(clip)", "column(column=clip)"),
+        ("images", "column(clip, better=higher)", "column(column=clip, better=higher)"),
         ("boxes", "AP50", "map50"),
         ("boxes", "mAP@0.5", "map50"),
         ("boxes", "map@50", "map50"),
@@ -69,6 +71,15 @@ def test_a_spelling_adds_to_what_is_asked_for() -> None:
         ("labels", "macro(f1, recall)", "E-invalid-spec", ("'macro'",), ("of, undefined",)),
         ("labels", "macro(f1, of=recall)", "E-duplicate-key", ("'macro'", "'of'"), ()),
         ("rankings", "ndcg@5(k=10)", "E-duplicate-key", ("'ndcg'", "'k'"), ()),
+        ("images", "column(a, b)", "E-invalid-spec", ("'column'",), ("column, better",)),
+        ("images", "column(a, column=b)", "E-invalid-spec", ("'column'",), ("column, better",)),
+        (
+            "sequences",
+            "MAE",
+            "E-invalid-spec",
+            ("mae_overall, mae_initial, mae_consumed or mae_kcal", "'sequences'"),
+            (),
+        ),
         ("answers", "wer(part=x)", "E-invalid-spec", ("'wer'", "part", "x"), ("s, d, i",)),
         ("labels", "macro(mae)", "E-unknown-metric", ("'labels'", "'mae'"), ("'mae'", "the tasks")),
         ("labels", "bleu", "E-unknown-metric", ("'labels'", "'bleu'"), ("'bleu'", "task 'captions'")),
@@ -110,3 +121,25 @@ def test_the_task_that_is_meant(name: str, meant: str) -> None:
 )  # fmt: skip
 def test_the_name_of_a_task(name: str, task: str | None) -> None:
     assert catalogue.task_name(name) == task
+
+
+@pytest.mark.parametrize(
+    ("name", "meant", "with_tasks"),
+    [
+        ("boxs", "'box_f1' of task 'grounding'", "the task 'boxes'"),
+        ("acuracy", "'accuracy' of task 'labels'", "'accuracy' of task 'labels'"),
+        ("xyzzy", "", ""),
+    ],
+)
+def test_a_name_of_a_metric_or_a_task(name: str, meant: str, with_tasks: str) -> None:
+    tasks = catalogue.built_in()
+    for told, expected in (
+        (catalogue.suggestion(name, tasks), meant),
+        (catalogue.suggestion(name, tasks, or_task=True), with_tasks),
+    ):
+        assert told == (f"Did you mean {expected}?" if expected else "")
+
+
+def test_a_metric_without_settings_says_so() -> None:
+    assert refused_parts(catalogue.parse, "mae(x=1)", "weights")[2] == "It has no settings."
+    assert refused_parts(catalogue.parse, "f1(x=1)", "labels")[2] == "Its settings: label, threshold."

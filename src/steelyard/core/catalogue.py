@@ -327,7 +327,7 @@ def _build(written: Call, task: Task) -> Metric:
             return _build(dataclasses.replace(call, name=own, at=None, at_key=""), task)
         settings[at] = call.at
     wrapped = [name for name, field in fields.items() if field.type in ("Metric", Metric)]
-    if cls.bare and call.values and not wrapped and fields[cls.bare].name not in call.settings:
+    if cls.bare and call.values and not wrapped and cls.bare not in call.settings:
         settings[cls.bare] = str(call.values[0])
         call = dataclasses.replace(call, values=call.values[1:])
     values = (
