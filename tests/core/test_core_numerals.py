@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.core.metadata import Axis
-from steelyard.core.numerals import is_whole
+from steelyard.core.numerals import as_spec, is_whole
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,14 @@ def test_classes_that_look_like_numbers_are_sorted_as_texts() -> None:
     ):
         parts = [Axis(("10", "9"), whole=True), Axis(() if odd is None else (odd,), whole=True)]
         assert Axis.union(parts)[0].ids == order
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("3", 3), ("0", 0), ("12", 12), ("03", "03"), ("-3", "-3"), ("3.0", "3.0"), ("²", "²"), ("a", "a"), ("", ""),
+        ("9" * 300, int("9" * 300)), ("9" * 301, "9" * 301),
+    ],
+)  # fmt: skip
+def test_a_class_that_is_a_number_is_one_in_a_spec(name: str, spec: str | int) -> None:
+    assert as_spec(name) == spec

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.refusal import refused, refuses
 
-from steelyard.core import registry
+from steelyard.core import catalogue, registry
 from steelyard.core.options import Option
 from steelyard.core.registry import hidden_names, load, package, plugins
 from steelyard.core.sample import Sample, find_sample
@@ -167,3 +167,52 @@ def test_no_sample(site: Path) -> None:
     assert find_sample("core_test_package", "other") is None
     (folder / "model_b.csv").write_text("x", encoding="utf-8")
     assert read_sample(site).b == "model_b.csv"
+
+
+def test_tasks_that_packages_bring(site: Path) -> None:
+    """One that is sound, one that has a built-in name, and one that is no task: only the first is found."""
+    (site / "core_test_task.py").write_text(
+        "import dataclasses\nfrom steelyard.core.catalogue import find_task\n"
+        "TASK = dataclasses.replace(find_task('weights'), name='mine')\n",
+        encoding="utf-8",
+    )
+    tasks = ("boxes = math:pi", "mine = core_test_task:TASK", "none = math:pi")
+    install(site, "first", "1.5", f"[{registry.TASKS}]", *tasks)
+    assert list(catalogue.TASKS) == [*catalogue.MODULES, "mine", "none"]
+    assert len(catalogue.TASKS) == len(catalogue.MODULES) + 2
+    assert [name in catalogue.TASKS for name in ("boxes", "mine", "none", "other")] == [True, True, True, False]
+    assert [catalogue.TASKS[name].name for name in ("boxes", "mine")] == ["boxes", "mine"]
+    with refuses("E-invalid-value", "task 'none'", "first 1.5", "float", "Task"):
+        _ = catalogue.TASKS["none"]
+    with pytest.raises(KeyError):
+        _ = catalogue.TASKS["other"]
+    loaded, problems = catalogue.loaded_tasks()
+    assert list(loaded) == [*catalogue.MODULES, "mine"]
+    assert problems == (
+        "task 'boxes' of first 1.5 is left out: Steelyard has a task of that name.",
+        "task 'none' of first 1.5: 'math:pi' is float, not Task. Update or remove the package.",
+    )
+    assert catalogue.find_task("Mine") is catalogue.TASKS["mine"]
+
+
+def test_samples_of_tasks_that_packages_bring(site: Path) -> None:
+    """A package may hold a sample. A single module, or one that cannot be imported, has none."""
+    folder = site / "core_test_package" / "samples" / "mine"
+    folder.mkdir(parents=True)
+    (site / "core_test_package" / "__init__.py").touch()
+    (site / "core_test_module.py").touch()
+    (site / "core_test_broken.py").write_text("raise RuntimeError('no luck')\n", encoding="utf-8")
+    for name in ("truth.csv", "model_a.csv", "model_b.json"):
+        (folder / name).touch()
+    points = (
+        "mine = core_test_package.tasks:T",
+        "one = core_test_module:T",
+        "two = core_test_broken:T",
+        "x = gone_x:T",
+    )
+    install(site, "first", "1.5", f"[{registry.TASKS}]", *points, "boxes = core_test_package:T")
+    samples = catalogue.samples()
+    assert {"mine", "one", "two", "x"} & samples.keys() == {"mine"}
+    mine = samples["mine"]
+    assert (mine.truth, mine.a, mine.b, mine.by, mine.options) == ("truth.csv", "model_a.csv", "model_b.json", "", {})
+    assert (samples["boxes"].truth, samples["boxes"].by) == ("truth.json", "label")

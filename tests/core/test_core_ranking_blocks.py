@@ -6,7 +6,7 @@ import numpy as np
 from support.refusal import refuses
 
 from steelyard.core.metadata import Axis, Metadata
-from steelyard.core.ranking import Grouped, RankingBlock, tied_by_unit
+from steelyard.core.ranking import SECOND, Grouped, RankingBlock, first_steps, tied_by_unit
 from steelyard.core.weights import Plain
 
 TWO = Metadata({"class": Axis(("a", "b"))})
@@ -186,3 +186,85 @@ def test_runs_of_units() -> None:
     assert (rows_of(middle.events), rows_of(middle.positives), rest) == ([(0, 0, 0.9)], [(1, 0, 3)], [])
     assert [len(part.events) for part in BLOCK.runs(0, 9, 3)] == [5, 0, 0]
     assert list(BLOCK.runs(3, 3, 2)) == []
+
+
+def first_step(weights: np.ndarray, hit: np.ndarray, ends: np.ndarray, value: np.ndarray) -> tuple[float, float]:
+    """Hits and all events at the first score that some weight is on, one score after the other."""
+    start = 0
+    for end in ends.tolist():
+        counted = weights[start : end + 1] * value[start : end + 1]
+        if counted.sum() > 0:
+            return float((counted * hit[start : end + 1]).sum()), float(counted.sum())
+        start = end + 1
+    return 0.0, 0.0
+
+
+def test_the_first_score_with_weight_by_hand() -> None:
+    """Four events, of which the first two have one score; the second and the last are no hits."""
+    rows = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 2], [0, 0, 0, 0], [3, 0, 1, 1]])
+    unit, hit, ends = np.arange(4), np.array([1, 0, 1, 0]), np.array([1, 2, 3])
+    hits, every = first_steps(rows, unit, hit, ends)
+    assert (hits.tolist(), every.tolist()) == ([1, 1, 0, 0, 3], [2, 1, 2, 0, 3])
+    hits, every = first_steps(rows, unit, hit, ends, np.array([2, 5, 0, 4]))
+    assert (hits.tolist(), every.tolist()) == ([2, 0, 0, 0, 6], [7, 4, 8, 0, 6])
+    none = first_steps(rows, unit[:0], hit[:0], ends[:0])
+    assert [part.tolist() for part in none] == [[0] * 5] * 2
+
+
+def test_the_first_score_with_weight_of_many() -> None:
+    """Parts of 64 scores, then 256, then 1,024: weight may begin at the end of one or at the start of the next."""
+    rng = np.random.default_rng(3)
+    count = 1500
+    ends = np.flatnonzero(np.append(rng.random(count - 1) < 0.9, True))
+    unit, hit, value = rng.permutation(count), rng.integers(0, 2, count), rng.integers(0, 3, count)
+    firsts = [0, *(ends[[62, 63, 64, 318, 319, 320, 1000]] + 1).tolist(), count - 1]
+    by_event = np.array([np.where(np.arange(count) >= first, rng.integers(0, 3, count), 0) for first in firsts])
+    rows = np.zeros_like(by_event)
+    rows[:, unit] = by_event
+    for own in (np.ones(count), value):
+        hits, every = first_steps(rows, unit, hit, ends, own)
+        expected = [first_step(weights, hit, ends, own) for weights in by_event]
+        assert list(zip(hits.tolist(), every.tolist(), strict=True)) == expected
+
+
+def owned_twice() -> RankingBlock:
+    """Five rows of two owners in two groups."""
+    columns = {"score": np.array([0.9, 0.5, 0.5, 0.8, 0.2]), SECOND: np.array([1, 0, 2, 2, 1], np.int32)}
+    events = Grouped(np.array([0, 3, 5]), np.array([0, 2, 1, 1, 2], np.int32), columns)
+    return RankingBlock("class", events, Grouped(np.zeros(3, np.int64), np.zeros(0, np.int32), {}))
+
+
+def owners(block: RankingBlock) -> list[tuple[int, int, int, float]]:
+    part = block.events
+    columns = (part.group, part.unit, part.columns[SECOND], part.columns["score"])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_rows_of_two_owners_are_there_where_both_are() -> None:
+    block = owned_twice()
+    assert block.two_owners
+    assert not BLOCK.two_owners
+    some = block.take(np.array([1, 2]), 2)  # units 1 and 2 are 0 and 1 now
+    assert owners(some) == [(0, 0, 1, 0.5), (1, 0, 1, 0.8), (1, 1, 0, 0.2)]
+    turned = block.take(np.array([2, 1]), 2)
+    assert owners(turned) == [(0, 1, 0, 0.5), (1, 1, 0, 0.8), (1, 0, 1, 0.2)]
+    assert some.events.unit.dtype == some.events.columns[SECOND].dtype == np.int32
+    with refuses(TypeError):
+        _ = block.own_units
+
+
+def test_units_of_parts_are_joined() -> None:
+    """Units 0 and 1 become one, which is 1; equal scores stand by unit again."""
+    joined = owned_twice().join_units(np.array([1, 1, 0]))
+    assert owners(joined) == [(0, 1, 1, 0.9), (0, 0, 1, 0.5), (0, 1, 0, 0.5), (1, 1, 0, 0.8), (1, 0, 1, 0.2)]
+    assert (joined.axis, joined.groups, len(joined.positives)) == ("class", 2, 0)
+    assert joined.events.unit.dtype == np.int32
+
+
+def test_a_stack_moves_both_owners() -> None:
+    both = RankingBlock.stack([owned_twice(), owned_twice()], [3, 3])
+    assert owners(both) == [
+        (0, 0, 1, 0.9), (0, 3, 4, 0.9), (0, 1, 2, 0.5), (0, 2, 0, 0.5), (0, 4, 5, 0.5), (0, 5, 3, 0.5),
+        (1, 1, 2, 0.8), (1, 4, 5, 0.8), (1, 2, 1, 0.2), (1, 5, 4, 0.2),
+    ]  # fmt: skip
+    assert both.events.columns[SECOND].dtype == np.int32

@@ -16,12 +16,17 @@ from steelyard.core.records import (
     BoxRecords,
     Column,
     Records,
+    RowLocation,
     Schema,
     as_object,
+    box_columns,
+    boxes_of,
     constant_in_unit,
     distinct_values,
     factorize,
     first_of_runs,
+    sounds_like_a_group,
+    weight_column,
     with_similarity,
 )
 
@@ -89,6 +94,58 @@ def test_ids_become_codes() -> None:
     assert codes([0, 1 << 16], [5]) == ([0, 5, 1 << 16], [[0, 2], [1]])
     assert codes([10**12, 0], [5], [0, 5]) == ([0, 5, 10**12], [[2, 0], [1], [0, 1]])
     assert (as_object(["a", "bcd"]).dtype, as_object(["a", "bcd"]).tolist()) == (object, ["a", "bcd"])
+
+
+def test_ids_of_64_bits_stay_apart() -> None:
+    """Signed and unsigned ones have no common type but float, which has 53 bits for a number."""
+    big = 1 << 60
+    unsigned, signed = np.array([big + 1, 5], np.uint64), np.array([big, 5], np.int64)
+    assert codes(unsigned, signed) == ([5, big, big + 1], [[2, 0], [1, 0]])
+    last = np.array([(1 << 63) - 1, 5], np.uint64)
+    assert codes(last, signed) == ([5, big, (1 << 63) - 1], [[2, 0], [1, 0]])
+    beyond = np.array([1 << 63, 5], np.uint64)
+    assert codes(beyond, signed) == ([str(big), "5", str(1 << 63)], [[2, 1], [0, 1]])
+    assert codes(np.array([(1 << 64) - 1, (1 << 64) - 2], np.uint64))[0] == [str((1 << 64) - 2), str((1 << 64) - 1)]
+    assert codes(np.zeros(0, np.uint64), signed) == ([5, big], [[], [1, 0]])
+
+
+def test_the_table_of_ids_is_at_most_as_long_as_the_data() -> None:
+    """Up to 65,535 apart there is a table, and from there on up to four times the data; the result is the same."""
+    for apart in ((1 << 16) - 1, 1 << 16, (1 << 16) + 1):
+        assert codes([7 + apart, 7], [8]) == ([7, 8, 7 + apart], [[2, 0], [1]])
+    assert codes([2, 0, 1]) == ([0, 1, 2], [[2, 0, 1]])
+    assert factorize(np.array([3, 1], np.int32))[0].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("video", True), ("Video_ID", True), ("patient-id", True), ("patient_name", True), ("id", False), ("food", False),
+        ("video_frame", False), ("", False),
+    ],
+)  # fmt: skip
+def test_columns_that_sound_like_groups(name: str, group: bool) -> None:
+    assert sounds_like_a_group(name) is group
+
+
+def test_the_column_of_weights() -> None:
+    assert weight_column("dish") == Column(
+        "sample_weight", "number", required=False, minimum=0, flags=True, meaning="the user's weight of the dish"
+    )
+    assert weight_column("dish", "w", "weights", meaning="m") == Column(
+        "sample_weight", "number", required=False, minimum=0, flags=True, aliases=("w", "weights"), meaning="m"
+    )
+
+
+def test_boxes_in_one_array() -> None:
+    boxes = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
+    columns = box_columns(boxes)
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "x": [1, 5], "y": [2, 6], "w": [3, 7], "h": [4, 8],
+    }  # fmt: skip
+    made = boxes_of(Records("t", columns))
+    assert (made.tolist(), made.dtype) == (boxes.tolist(), np.float64)
+    assert RowLocation("t.csv")(3) == "t.csv, row 3"
 
 
 @pytest.mark.parametrize("length", [1, 8, 20])

@@ -327,7 +327,7 @@ def _build(written: Call, task: Task) -> Metric:
             return _build(dataclasses.replace(call, name=own, at=None, at_key=""), task)
         settings[at] = call.at
     wrapped = [name for name, field in fields.items() if field.type in ("Metric", Metric)]
-    if cls.bare and call.values and not wrapped and fields[cls.bare].name not in call.settings:
+    if cls.bare and call.values and not wrapped and cls.bare not in call.settings:
         settings[cls.bare] = str(call.values[0])
         call = dataclasses.replace(call, values=call.values[1:])
     values = (
@@ -335,8 +335,7 @@ def _build(written: Call, task: Task) -> Metric:
     )
     if len(values) > len(wrapped):
         raise InvalidSpec(f"metric '{call.name}' takes settings by name only", remedy=_settings_of(cls))
-    for name, value in zip(wrapped, values, strict=False):
-        settings[name] = _build(value if isinstance(value, Call) else Call(str(value)), task)
+    settings |= zip(wrapped, values, strict=False)
     for name, value in call.settings.items():
         meant = named.get(fold_name(name))
         if meant is None:
@@ -344,6 +343,9 @@ def _build(written: Call, task: Task) -> Metric:
         if meant in settings:
             raise DuplicateKey(f"metric '{call.name}': '{name}' is given twice", remedy="Give it once.")
         settings[meant] = value
+    for name in settings.keys() & set(wrapped):
+        value = settings[name]
+        settings[name] = _build(value if isinstance(value, Call) else Call(str(value)), task)
     lacking = [name for name in wrapped if name not in settings]
     if lacking:
         raise InvalidSpec(

@@ -215,11 +215,11 @@ def box_columns(boxes: Array) -> dict[str, Array]:
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:
     """Codes of ids that columns share: the sorted distinct ids, and each column as positions in them.
 
-    Integers stay integers where all columns hold integers; else ids are compared as text, so that 7 of a data frame
-    is "7" of a file.
+    Integers stay integers where all columns hold signed ones of 64 bits; else ids are compared as text, so that 7 of a
+    data frame is "7" of a file.
     """
-    if all(c.dtype.kind in "iu" for c in columns):
-        return _factorize_integers(columns)
+    if all(c.dtype.kind in "iu" and (c.dtype != np.uint64 or c.max(initial=0) < 1 << 63) for c in columns):
+        return _factorize_integers([np.ascontiguousarray(c, dtype=np.int64) for c in columns])
     place: dict[str, int] = {}
     codes = []
     for column in columns:
@@ -291,12 +291,12 @@ def in_text_order(names: Array, codes: list[Array]) -> tuple[Array, list[Array]]
 
 def _factorize_integers(columns: Sequence[Array]) -> tuple[Array, list[Array]]:
     """By a table of the values between the lowest and the highest where that is no longer than the data."""
-    filled = [np.ascontiguousarray(c, dtype=np.int64) for c in columns if len(c)]
+    filled = [c for c in columns if len(c)]
     if filled:
         low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
         if high - low < max(1 << 16, 4 * sum(map(len, filled))):
             seen = np.zeros(high - low + 1, dtype=bool)
-            places = [np.asarray(column, dtype=np.int64) - low for column in columns]
+            places = [column - low for column in columns]
             for place in places:
                 seen[place] = True
             if not seen.all():

@@ -51,7 +51,10 @@ def find_sample(module: str, task: str) -> Sample | None:
     import json
     from importlib.resources import files  # a demo alone needs them
 
-    folder = files(module.partition(".")[0]) / "samples" / task
+    try:
+        folder = files(module.partition(".")[0]) / "samples" / task
+    except Exception:  # a single module holds no files before Python 3.12; and a foreign package may not import
+        return None
     if not folder.is_dir():
         return None
     entries = sorted(folder.iterdir(), key=lambda file: file.is_file())  # a file goes before a folder of its name
