@@ -623,7 +623,7 @@ class DefectKind(Frozen):
 def read_config(folder: str) -> dict[int, DefectKind]:
     """The kinds of defects by their value in the masks."""
     path = os.path.normpath(os.path.join(folder, CONFIG))
-    remedy = f"{CONFIG} is a list of defect_name, pixel_value, saturation_threshold and relative_saturation."
+    remedy = f"Give {CONFIG} as a list of defect_name, pixel_value, saturation_threshold and relative_saturation."
     try:
         entries = json.loads(read_regular(path).decode("utf-8"))
         kinds = {

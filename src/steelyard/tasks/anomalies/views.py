@@ -94,7 +94,7 @@ class ByImage(Frozen):
     recall: Floats
 
 
-def by_image(pixels: Pixels, low: float = 1e-5, high: float = 1e-4) -> ByImage:
+def by_image(pixels: Pixels) -> ByImage:
     """Mean overlap of the regions, share of normal pixels that are flagged, and AUPIMO of each image."""
     many = len(pixels.there)
     overlap, false = (np.full(many, np.nan) for _ in range(2))
@@ -106,7 +106,7 @@ def by_image(pixels: Pixels, low: float = 1e-5, high: float = 1e-4) -> ByImage:
         with np.errstate(divide="ignore", invalid="ignore"):
             overlap[units] = np.where(table[:, 4] > 0, table[:, 3] / table[:, 4], np.nan)
             false[units] = np.where(pixels.normal[units] > 0, table[:, 1] / pixels.normal[units], np.nan)
-    return ByImage(overlap, false, PixelFigure(Regions(), "aupimo", high, low).image_recalls(pixels))
+    return ByImage(overlap, false, PixelFigure(Regions(), "aupimo", 1e-4, 1e-5).image_recalls(pixels))
 
 
 # Tables
