@@ -179,10 +179,13 @@ clean:
 $(PY):
 	@$(PYTHON) tools/make_venv.py $(VENV)
 
-# Editable, so that the Python sources are used as they stand; a change of the native ones builds again.
+# Editable, so that the Python sources are used as they stand; a change of the native ones builds again. The packages that
+# it needs are installed at the same time, while the tools for the build are still fetched on one core.
+NEEDS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])
 $(VENV)/installed: $(NATIVE) | $(PY)
 	@echo "Building and installing Steelyard (about a minute) ..."
-	@PIP_NO_COMPILE=1 $(PIP) install --editable .
+	@export PIP_NO_COMPILE=1; $(PIP) install $$($(PY) -c '$(NEEDS)') & \
+	    $(PIP) install --no-deps --editable . && wait $$!
 	@touch $@
 
 # Some references bring the OpenCV that needs a desktop's libraries; the one without them is put over it.
