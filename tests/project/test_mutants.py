@@ -221,8 +221,8 @@ def test_the_scorecard_takes_both_shares_and_their_intervals(tmp_path: Path, mon
            "high": "100.0%"}  # fmt: skip
     assert record["rooms"]["tasks"] == {**row, "behaviour": row}
     shown = make_trust.shown_mutants(record)
-    assert "| core | 10 | 10 | 90.0% | all were run | 9 | 9 | 100.0% | all were run |" in shown
-    assert "| tasks | 1,001 | 501 | 100.0% | 100.0% to 100.0% | 1,001 | 501 | 100.0% | 100.0% to 100.0% |" in shown
+    assert "| core | 10 | 10 | 90.0 % | all were run | 9 | 9 | 100.0 % | all were run |" in shown
+    assert "| tasks | 1,001 | 501 | 100.0 % | 100.0 % to 100.0 % | 1,001 | 501 | 100.0 % | 100.0 % to 100.0 % |" in shown
     assert "**Below the 90 %" not in shown
 
 
@@ -230,7 +230,7 @@ def test_the_scorecard_shows_a_record_without_the_second_share() -> None:
     row = {"mutants": "8798", "run": "625", "noticed": "519", "share": "82.7%", "error": "1.41%", "low": "79.9%",
            "high": "85.4%"}  # fmt: skip
     shown = make_trust.shown_mutants({"rooms": {"core": row}})
-    assert "| core | 8,798 | 625 | 82.7% | 79.9% to 85.4% |\n" in shown
+    assert "| core | 8,798 | 625 | 82.7 % | 79.9 % to 85.4 % |\n" in shown
     assert "**Below the 90 % that the project asks for**: core." in shown
 
 
