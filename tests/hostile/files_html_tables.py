@@ -99,7 +99,7 @@ ROWS = [
     option("boxes that are missing", "-m grits_loc", "'boxes'"),
     option("a tool that is not known", "--explain camelot", "camelot"),
     option("several as a number", "-O several=2", "several"),
-    located("fewer than cells", '"[[0,0,1,1]]"', "line 2", "1 boxes", "4 cells"),
+    located("fewer than cells", '"[[0,0,1,1]]"', "line 2", "1 box", "4 cells"),
     located("not JSON", '"[0,0"', "line 2", "'boxes'"),
     located("three numbers", '"[[0,0,1],null,null,null]"', "line 2", "'boxes'"),
     located("texts", '"[[""a"",0,1,1],null,null,null]"', "line 2", "'boxes'"),

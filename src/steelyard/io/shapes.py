@@ -33,7 +33,11 @@ def mask_column(table: Table, name: str, values: Array) -> Array:
     masks: Array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values.tolist()):
         size = tuple(-1 if side is None else _whole(side[row]) for side in sizes)
-        if is_empty(value):
+        if (
+            value is None
+            or (isinstance(value, str) and not value.strip())
+            or (isinstance(value, float) and value != value)
+        ):
             raise EmptyCell(
                 "there is no mask",
                 where=f"{table.place(row)}, column '{name}'",

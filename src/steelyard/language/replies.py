@@ -100,17 +100,17 @@ def read_choice(text: str, options: Mapping[str, str], extract: str = "stated") 
     letters = [match[1] for match in said if not _all_denied(text, [match.span(1)])]
     if letters:
         return letters[-1] if len(set(letters)) == 1 else None
-    texts = {letter: found for letter, option in options.items() if option and (found := _places(text, option))}
+    texts = {letter: spans for letter, option in options.items() if option and (spans := _places(text, option))}
     alone: dict[str, list[tuple[int, int]]] = {}
     for match in _ALONE.finditer(text):
         if match[1] in options and not _article(text, match.start(1)):
             alone.setdefault(match[1], []).append(match.span(1))
     if len(texts) == 1 and alone.keys() <= texts.keys():
         folded = _fold_reply(text)
-        return next((letter for letter, found in texts.items() if not _all_denied(folded, found)), None)
+        return next((letter for letter, spans in texts.items() if not _all_denied(folded, spans)), None)
     if len(alone) != 1 or texts:
         return None
-    return next((letter for letter, found in alone.items() if not _all_denied(text, found)), None)
+    return next((letter for letter, spans in alone.items() if not _all_denied(text, spans)), None)
 
 
 def _whole(text: str, options: Mapping[str, str]) -> str | None:

@@ -475,8 +475,8 @@ def test_masks_that_do_not_fit(code: str, truth: list[Any], predicted: list[Any]
 def test_what_sets_and_concepts_leave_out_is_counted() -> None:
     """Boxes with a score below 0.5, and expressions that are not annotated exhaustively."""
     truth = {**TRUTH, "exhaustive": [True, True, False]}
-    found = {**TRUTH, "score": [0.4, 0.9, 0.3]}
-    report = sy.evaluate("grounding", truth, found, ["exact_set", "box_recall", "pmf1"], confidence=None)
+    boxes = {**TRUTH, "score": [0.4, 0.9, 0.3]}
+    report = sy.evaluate("grounding", truth, boxes, ["exact_set", "box_recall", "pmf1"], confidence=None)
     assert [score.value for score in report.scores.values()] == pytest.approx([1 / 3, 1 / 3, 2 / 3])
     low = "2 of 3 boxes have a score below 0.5 and are left out."
     assert [score.notes for score in report.scores.values()] == [

@@ -76,16 +76,16 @@ def test_a_type_may_be_missing_in_a_slice_or_a_batch() -> None:
         "h": [9] * 4,
     }
     truth["type"] = ["people", "people", "animals", "animals"]
-    found = {**truth, "w": [9, 2, 9, 9]}
+    boxes = {**truth, "w": [9, 2, 9, 9]}
     spec = "recall@1(type=people)"
-    report = sy.evaluate("grounding", truth, found, [spec], by="type", confidence=None)
+    report = sy.evaluate("grounding", truth, boxes, [spec], by="type", confidence=None)
     assert report[spec].value == 1 / 2
     sliced = {name: part[spec].value for name, part in report.slices["type"].items()}
     assert sliced["people"] == 1 / 2
     assert math.isnan(sliced["animals"])
     batches = sy.Accumulator("grounding", confidence=None)
     for rows in ([0, 1], [2, 3]):
-        batches.update(*({name: [column[i] for i in rows] for name, column in side.items()} for side in (truth, found)))
+        batches.update(*({name: [column[i] for i in rows] for name, column in side.items()} for side in (truth, boxes)))
     assert batches.compute([spec])[spec].value == 1 / 2
 
 
