@@ -27,10 +27,13 @@ namespace nb = nanobind;
 
 // The name of a type of numbers as NumPy writes it: f8, i4, u1.
 template <typename T>
-constexpr auto kNumberName = nb::detail::const_name(std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u') +
+constexpr auto kNumberName = nb::detail::const_name(std::is_floating_point_v<T> ? 'f'
+                                                    : std::is_signed_v<T>       ? 'i'
+                                                                                : 'u') +
                              nb::detail::const_name<sizeof(T)>();
 
-// Arrays of arguments and results. They are classes, not aliases, for the sake of their casters at the end of this file.
+// Arrays of arguments and results. They are classes, not aliases, for the sake of their casters at the end of this
+// file.
 template <typename T, std::size_t N>
 struct In : nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
   static_assert(N == 1 || N == 2);
@@ -118,7 +121,7 @@ Out<T> release(Buffer<T>& buffer) {
 }  // namespace steelyard
 
 // nanobind joins the names of a function's arguments while it is compiled, and its own name of an array has some 80
-// letters: a fifth of the time that the bindings took. These are short; tools/make_stub.py writes them out.
+// letters: a sixth of the time that the bindings took. These are short; tools/make_stub.py writes them out.
 namespace nanobind::detail {
 
 template <typename T, std::size_t N>

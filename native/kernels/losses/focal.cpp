@@ -10,7 +10,7 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t kTask = 1 << 16;  // logits of a task, about
-constexpr std::int32_t kBackground = -1, kNoLabel = -3;
+constexpr std::int32_t kBackground = -1, kNone = -3;
 
 // A label in 32 bits; one that is not a class stays none.
 std::int32_t narrow(std::int64_t label, std::size_t classes) {
@@ -29,7 +29,7 @@ class Hits {
     labels_.assign(at_.size(), kBackground);
     slope_.resize(at_.size());
     const double sum = wide_kernels().focal_stretch(
-        {z_.data(), labels_.data(), at_.size(), kNoLabel, settings.alpha_class, settings.power, slope_.data()});
+        {z_.data(), labels_.data(), at_.size(), kNone, settings.alpha_class, settings.power, slope_.data()});
     for (std::size_t i = 0; slope && i < at_.size(); ++i) slope[at_[i]] = -slope_[i];
     return sum;
   }
@@ -96,7 +96,7 @@ double focal_of_rows(const float* x, const std::int64_t* labels, std::size_t row
     }
     const std::size_t at = first * classes;
     const double sum =
-        wide_kernels().focal_stretch({x + at, counted.data(), counted.size(), kNoLabel, settings.alpha_background,
+        wide_kernels().focal_stretch({x + at, counted.data(), counted.size(), kNone, settings.alpha_background,
                                       settings.power, slope ? slope + at : nullptr});
     sums[task] = sum + hits.take(settings, slope);
   });

@@ -14,7 +14,7 @@
 namespace steelyard {
 namespace {
 
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Weights of hits, of others and of right hits among the events so far; the first point is before all events.
 struct RatePoints {
@@ -253,7 +253,7 @@ std::size_t best_point(const RatePoints& p) {
 // Standardised difference of the means of both kinds, with the variances that divide by the weight.
 double separation(const RatedEvents& in, const RatePoints& p) {
   const double weight[2] = {p.misses(), p.hits()};
-  if (!(weight[0] > 0.0) || !(weight[1] > 0.0)) return kUndefined;
+  if (!(weight[0] > 0.0) || !(weight[1] > 0.0)) return kNone;
   double sum[2] = {}, square[2] = {};
   auto each = [&](auto body) {  // run by run, so that the order of equal scores does not matter
     for (std::size_t k = 1; k < p.size(); ++k) {
@@ -266,7 +266,7 @@ double separation(const RatedEvents& in, const RatePoints& p) {
   const double mean[2] = {sum[0] / weight[0], sum[1] / weight[1]};
   each([&](int kind, double w, double score) { square[kind] += w * (score - mean[kind]) * (score - mean[kind]); });
   const double spread = std::sqrt(0.5 * (square[0] / weight[0] + square[1] / weight[1]));
-  return spread > 0.0 ? (mean[1] - mean[0]) / spread : kUndefined;
+  return spread > 0.0 ? (mean[1] - mean[0]) / spread : kNone;
 }
 
 // H(c + b) - H(c) of harmonic numbers, for whole c and b.
@@ -283,7 +283,7 @@ double harmonic_gap(double c, double b) {
 
 double risk_figure(const RatePoints& p, RateFigure figure, View<double> parameters) {
   const double n = p.hits() + p.misses(), errors = p.hits();
-  if (!p.whole || !(n > 0.0)) return kUndefined;
+  if (!p.whole || !(n > 0.0)) return kNone;
   if (figure == RateFigure::risk || figure == RateFigure::coverage) {
     const double wanted = std::clamp(std::ceil(parameters[0] * n - 1e-9), 1.0, n);
     for (std::size_t k = p.size(); k-- > 1;) {
@@ -299,7 +299,7 @@ double risk_figure(const RatePoints& p, RateFigure figure, View<double> paramete
       const double m = std::floor((r * c - y) / (x / b - r) + 1e-9);
       if (m >= 1.0) return (c + std::min(m, b)) / n;
     }
-    return kUndefined;
+    return kNone;
   }
   double sum = 0.0;
   for (std::size_t k = 1; k < p.size(); ++k) {
@@ -334,19 +334,19 @@ double read_figure(const RatedEvents& in, RateFigure figure, View<double> parame
     return k;
   };
   switch (figure) {
-    case RateFigure::far_at: return misses ? points.far(beyond()) : kUndefined;
-    case RateFigure::frr_at: return hits ? points.frr(beyond()) : kUndefined;
-    case RateFigure::ap: return hits ? precision_area(points, false) : kUndefined;
+    case RateFigure::far_at: return misses ? points.far(beyond()) : kNone;
+    case RateFigure::frr_at: return hits ? points.frr(beyond()) : kNone;
+    case RateFigure::ap: return hits ? precision_area(points, false) : kNone;
     case RateFigure::best_f1: {
-      if (!hits) return kUndefined;
+      if (!hits) return kNone;
       const std::size_t k = best_point(points);
       return 2.0 * points.hit[k] / (points.hit[k] + points.miss[k] + points.hits());
     }
-    case RateFigure::right: return hits ? points.right.back() / points.hits() : kUndefined;
-    case RateFigure::best_threshold: return hits ? in.score[points.end[best_point(points)] - 1] : kUndefined;
+    case RateFigure::right: return hits ? points.right.back() / points.hits() : kNone;
+    case RateFigure::best_threshold: return hits ? in.score[points.end[best_point(points)] - 1] : kNone;
     default: break;
   }
-  if (!hits || !misses) return kUndefined;
+  if (!hits || !misses) return kNone;
   switch (figure) {
     case RateFigure::tar: return true_accepts(points, parameters[0], static_cast<int>(parameters[1]));
     case RateFigure::eer: return equal_errors(points, static_cast<int>(parameters[0]));
@@ -357,7 +357,7 @@ double read_figure(const RatedEvents& in, RateFigure figure, View<double> parame
     case RateFigure::auc: return ranking_area(points, points.hit, points.hits());
     case RateFigure::ccr: return right_above(points, parameters[0]);
     case RateFigure::oscr: return ranking_area(points, points.right, points.hits());
-    default: return kUndefined;
+    default: return kNone;
   }
 }
 
