@@ -228,3 +228,8 @@ def test_many_files_say_it_too(steelyard: Callable[..., subprocess.CompletedProc
     assert "• In some files column 'weight' is read with decimal commas." in done.stdout
     done = steelyard(*asked, "hash")
     assert (done.returncode, "--join pairs" in done.stderr) == (2, True)
+
+
+def test_a_name_without_an_ending_that_is_no_file(tmp_path: Path) -> None:
+    with refuses("E-missing-file", "nowhere"):
+        sy.evaluate("weights", tmp_path / "nowhere", tmp_path / "nowhere")

@@ -20,6 +20,7 @@ from steelyard.core.errors import (
     InvalidText,
     InvalidValue,
     MissingColumn,
+    MissingFile,
     OutOfRange,
     ShapeMismatch,
     UnknownFormat,
@@ -124,6 +125,8 @@ def read_table(data: Any, side: str) -> Table:
             raise UnknownFormat("is a folder", where=str(data), remedy=f"Give a table: {endings}.")
         if is_entry(path):
             refuse_foreign(first_bytes(path, str(data)), str(data))
+        elif str(data) and not path.suffix:
+            raise MissingFile("there is no such file", where=str(data), remedy="Check the path.")
         raise UnknownFormat(f"'{path.suffix}' is not a supported format", where=str(data), remedy=f"Known: {endings}.")
     module, function, *more = reader
     table: Table = getattr(import_module(f"steelyard.io.{module}"), function)(path, str(data), *more)

@@ -107,8 +107,8 @@ def labelling_of(options: Options) -> Labelling:
         ids = tuple(range(len(names)))
         for side, palette in enumerate(palettes):
             if palette:
-                tables[side] = dict.fromkeys(void[side], IGNORED if side == 0 else UNKNOWN)
-                tables[side] |= {colour: names.index(name) for name, colour in palette.items()}
+                ignored = dict.fromkeys(void[side], IGNORED if side == 0 else UNKNOWN)
+                tables[side] = ignored | {colour: names.index(name) for name, colour in palette.items()}
     names = names or preset.names
     if len(set(names)) < len(names):
         raise DuplicateKey("two classes have one name", where="option names", remedy="Name each otherwise.")
