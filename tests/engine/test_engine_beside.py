@@ -64,7 +64,7 @@ def test_slices_by_a_file_beside(tmp_path: Path) -> None:
     ("rows", "head", "said", "remedy"),
     [
         (["d0,n"], "dish,sight", "column 'site' is missing, which `by` names", "Did you mean 'sight'?"),
-        (["d0,n"], "plate,site", "no column has the id of each dish", "Call it dish or dish_id or unit."),
+        (["d0,n"], "plate,site", "no column has the id of each dish", "Call it dish or dish_id or meal."),
         (
             ["d0,n", "d1,n", *(f"d{i},s" for i in range(3, 7))], "dish,site",
             "dish 'd2' has no row, which `by` needs (2 have none: 'd2', 'd7')", "Give every dish of the truth a row with its id.",

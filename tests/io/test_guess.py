@@ -129,7 +129,7 @@ def test_own_names_of_columns(tmp_path: Path) -> None:
 
 
 NEAR = [
-    ("dish_id,weight_g", "dish_id,weight_pred", {"weights": {"truth.weight": "weight_g", "prediction.weight": "weight_pred"}}),
+    ("dish_no,weight_g", "dish_no,weight_pred", {"weights": {"dish": "dish_no", "truth.weight": "weight_g", "prediction.weight": "weight_pred"}}),
     ("filename,true_label", "filename,predicted", {"labels": {"truth.label": "true_label", "prediction.label": "predicted"}}),
     ("image,class_label", "image,prediction", {"labels": {"truth.label": "class_label", "prediction.label": "prediction"}}),
     ("foo,bar", "foo,baz", {}),

@@ -451,3 +451,10 @@ def test_names_of_narrow_columns_keep_their_distance_and_the_last(count: int, si
     assert shown[-1:] == list(range(count))[-1:]
     assert all((second - first) * size >= 12 for first, second in pairwise(shown))
     assert size < 12 or len(shown) == count
+
+
+def test_the_last_label_of_shares_on_normal_quantiles_fits() -> None:
+    columns = {"x": [0.01, 0.5], "y": [0.5, 0.01]}
+    svg = Svg("curves", columns, {"scale": "probit", "ticks": [0.01, 0.5, 0.95]})
+    last = next(e for e in reversed(svg.all("text")) if e.text == "95 %" and e.get("text-anchor") == "middle")
+    assert float(last.get("x", "nan")) + text_width("95 %") / 2 <= 540.1  # places are rounded to a tenth of a pixel

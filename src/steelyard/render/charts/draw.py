@@ -205,7 +205,7 @@ class Axes:
         self.x_span = x if "x" in exact or marks or len(along) < 2 else (along[0], along[-1])
         self.log = bool(marks) and not labels
         names = list(labels) or ([f"{value:,.0f}" for value in marks] if marks else tick_texts(along))
-        margin = text_width(names[-1]) / 2 if names and not labels else 4.0
+        margin = text_width(names[-1]) / 2 if names and (self.probit or not labels) else 4.0
         self.left, self.right = max(left, margin), drawing.width - margin
         lines = ""
         for value, label in zip(up, up_names, strict=True):

@@ -304,7 +304,7 @@ def _with_named_columns(prediction: Records, classes: tuple[str, ...]) -> Record
     numbers = [str(place) for place in range(len(classes))]
     if sorted(classes) == sorted(numbers):
         return prediction
-    renamed = {}
+    renamed: dict[str, str] = {}
     for kind in ("score", "probability"):
         if class_columns(prediction, kind) == numbers:
             renamed |= {f"{kind}:{number}": f"{kind}:{name}" for number, name in zip(numbers, classes, strict=True)}
