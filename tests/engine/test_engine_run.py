@@ -13,10 +13,18 @@ from steelyard.core import catalogue
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.pairs import Coverage
 from steelyard.core.plan import POINT
+from steelyard.core.progress import use_progress
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.units import Units
-from steelyard.engine.run import check_asked, expand_metrics, measure_models, metrics_of, model_columns
+from steelyard.engine.run import (
+    check_asked,
+    expand_metrics,
+    measure_models,
+    measure_sides,
+    metrics_of,
+    model_columns,
+)
 
 WEIGHTS = catalogue.find_task("weights")
 
@@ -112,3 +120,54 @@ def test_models_that_lack_predictions_are_scored_on_what_all_have() -> None:
         measure_models(WEIGHTS, request, truth, apart)
     alone = measure_models(WEIGHTS, request, truth, models[:1])
     assert [model.coverage.policy for model in alone] == ["skip"]
+
+
+def errors_of(models: list[Any]) -> list[float]:
+    return [float(model.state.totals(POINT).of(model.metrics[0])[0]) for model in models]
+
+
+def test_each_model_has_its_own_columns() -> None:
+    truth = dishes("a", "b", weight=[10, 10])
+    models = [dishes("a", "b", x=[11, 12], y=[0, 0]), dishes("a", "b", x=[0, 0], y=[13, 14])]
+    request = Request.of("weights", "mae", {"confidence": None, "columns": {"a.weight": "x", "b.weight": "y"}})
+    assert errors_of(measure_models(WEIGHTS, request, truth, models)) == [1.5, 3.5]
+
+
+def test_a_task_may_take_plain_data() -> None:
+    """Its notes are those of the report, and what it makes of the data is read."""
+    truth, found = dishes("a", "b", weight=[10, 10]), dishes("a", "b", weight=[11, 12])
+
+    def plain(given: Any, predicted: Any) -> Any:
+        return (
+            None
+            if isinstance(given, dict)
+            else (truth, found, ("Taken as dishes.",))
+            if (given, predicted) == (1, 2)
+            else None
+        )
+
+    task = replace(WEIGHTS, plain=plain)
+    request = Request.of("weights", "mae", {"confidence": None})
+    told: list[tuple[Any, ...]] = []
+    with use_progress(lambda *said: told.append(said)):
+        model = measure_sides(task, request, 1, 2)
+    assert (errors_of([model]), model.notes) == ([1.5], ("Taken as dishes.",))
+    assert told == [("reading", 0, 1), ("matching", 0, 1), ("matching", 1, 1)]
+
+
+def test_models_are_measured_again_on_units_that_all_have() -> None:
+    """A task says which pairs are compared: here the second model keeps the first row alone, with its groups."""
+    truth = dishes("a", "b", weight=[10, 10], site=["x", "y"])
+    models = [dishes("a", "b", weight=[11, 12]), dishes("a", "b", weight=[13, 19])]
+    asked: list[Any] = []
+
+    def align(pairs: Any, metrics: Any) -> Any:
+        asked.append((len(pairs), metrics))
+        return [pairs[0], pairs[1].select(np.array([True, False]))]
+
+    request = Request.of("weights", "mae", {"confidence": None, "cluster": "site"})
+    first, second = measure_models(replace(WEIGHTS, align=align), request, truth, models)
+    assert asked == [(2, first.metrics)]
+    assert errors_of([first, second]) == [1.5, 3.0]
+    assert second.state.units.cluster is not None
+    assert errors_of(measure_models(replace(WEIGHTS, align=align), request, truth, models[1:])) == [6.0]
