@@ -129,3 +129,33 @@ def test_a_negative_seed_is_taken_as_64_bits() -> None:
     )
     assert one.influence is not None
     assert one.influence.coins.seed == 2**64 - 1
+
+
+def test_of_many_sizes_a_thousand_are_kept() -> None:
+    """Weights of 1 to 2,000: the middle of each of 1,000 bins, on the line from the least to the greatest."""
+    count = 2000
+    ids = [f"d{i:04d}" for i in range(count)]
+    truth = {"dish": ids, "weight": [10.0] * count, "sample_weight": list(range(1, count + 1))}
+    report = sy.evaluate("weights", truth, {"dish": ids, "weight": [11.0] * count}, ["mae"], save_influences=True)
+    kept = report.influences
+    assert kept is not None
+    groups = {int(key) % 1000 for key in unit_keys(np.array(ids)).tolist()}  # units go into groups by their keys
+    assert (kept.of, kept.units, len(kept.unit_keys)) == ("groups", count, len(groups))
+    own = kept.models[0]["mae"]
+    assert own.sizes is not None
+    assert own.resting == count
+    assert own.sizes.tolist() == pytest.approx([1 + (k + 0.5) / 1000 * 1999 for k in range(1000)])
+
+
+def test_both_models_of_a_comparison_are_kept() -> None:
+    truth = weights(weight=[10, 10, 10, 10])
+    models = [weights(weight=[11, 8, 16, 3]), weights(weight=[12, 12, 12, 14])]
+    kept = sy.compare("weights", truth, *models, ["mae"], save_influences=True).influences
+    assert kept is not None
+    assert (kept.of, kept.units) == ("units", 4)
+    first, second = (model["mae"] for model in kept.models)
+    assert (first.value, second.value) == (4.0, 2.5)
+    assert first.psi == pytest.approx([-3, -2, 2, 3])
+    assert second.psi == pytest.approx([-0.5, -0.5, -0.5, 1.5])
+    one = {"dish": ["a"], "weight": [10]}
+    assert sy.compare("weights", one, one, {**one, "weight": [12]}, ["mae"], save_influences=True).influences is None

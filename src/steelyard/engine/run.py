@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,13 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
 
 def model_columns(columns: Mapping[str, str], model: int, models: int) -> dict[str, str]:
     """The columns of one of several models: `a.weight` is predicted by the first, `b.weight` by the second."""
-    letters = "abcdefghijklmnopqrstuvwxyz"[:models]
+    place = {letter: i for i, letter in enumerate(ascii_lowercase[:models])}
     own: dict[str, str] = {}
     for target, name in columns.items():
         letter, dot, rest = target.partition(".")
-        if not (dot and letter in letters):
+        if not (dot and letter in place):
             own.setdefault(target, name)
-        elif letter == letters[model]:
+        elif place[letter] == model:
             own[f"prediction.{rest}"] = name
     return own
 

@@ -41,7 +41,7 @@ def together_notes(
 ) -> tuple[str, ...]:
     """A warning where units of one group go together. For two states it is about their difference.
 
-    The first metric that has a value is asked. `left_out` are the jackknives of the states, where they were made.
+    The first metric that has a value is asked. `leave_one_out` are the jackknives of the states, where they were made.
     """
     units = states[0].units
     if request.confidence is None or units.cluster is not None or units.deduplicated or units.n_resampled < 2:
