@@ -31,7 +31,7 @@ class Option(Frozen):
     """One option.
 
     Types: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`,
-    `text`, `pairs` (columns with a text for each: a dict, "NAME=TEXT,NAME=TEXT" or a list; the command line takes several).
+    `text`, `pairs` (columns with a text for each: a dict, "NAME=TEXT,NAME=TEXT" or a list of such).
 
     `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
     value of an `ids` option is read into records with one column, named `column`. `group` names the entry points whose
