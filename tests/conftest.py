@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import browser as browser_tools
 import latex
 from support.forked import CommandLine
+from support.wording import check_when_made
 
 from steelyard.core.errors import InputError
 
@@ -55,6 +56,14 @@ def pytest_collection_finish() -> None:
     """Keep what collecting made out of every later search for garbage."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def wording() -> Iterator[None]:
+    """What is said in errors, findings and pictures has the form that such words have."""
+    end = check_when_made()
+    yield
+    end()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -119,7 +119,7 @@ def test_visible_points_that_are_not_counted() -> None:
     points = [1, 1, 2] * 17
     given = [{"image_id": 1, "category_id": 1, "score": 0.5, "keypoints": points}]
     _, notes = scored("keypoints", coco(num_keypoints=0, keypoints=points), given, "map")
-    assert "num_keypoints is 0 for 1 object" in notes
+    assert "'num_keypoints' is 0 for 1 object" in notes
     assert not scored("keypoints", coco(num_keypoints=17, keypoints=points), given, "map")[1]
 
 

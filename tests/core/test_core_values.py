@@ -141,8 +141,8 @@ def test_visible() -> None:
 
 
 ANGLE = Option("angle", "choice", "unit of angles", "degrees", ("degrees", "radians"))
-SCALE = Option("pixel_size", "number", "millimetres", None, minimum=0, sides=False)
-SIGMAS = Option("sigmas", "numbers", "one for each point")
+SCALE = Option("pixel_size", "number", "Millimetres.", None, minimum=0, sides=False)
+SIGMAS = Option("sigmas", "numbers", "One for each point.")
 
 
 def test_options() -> None:
@@ -162,10 +162,10 @@ def test_options() -> None:
     ("option", "value", "message"),
     [
         (ANGLE, "grad", "option angle: 'grad' is not a valid choice. Choose one of: degrees, radians."),
-        (SIGMAS, [], "option sigmas: no number is given. one for each point"),
-        (SIGMAS, "1,x", "option sigmas: 'x' is not a number. one for each point"),
+        (SIGMAS, [], "option sigmas: no number is given. One for each point."),
+        (SIGMAS, "1,x", "option sigmas: 'x' is not a number. One for each point."),
         (SIGMAS, "1,inf", "option sigmas: inf is out of range. It must be finite."),
-        (SCALE, None, "option pixel_size: 'None' is not a number. millimetres"),
+        (SCALE, None, "option pixel_size: 'None' is not a number. Millimetres."),
         (SCALE, 0, "option pixel_size: 0 is out of range. It must be above 0."),
         (SCALE, True, "option pixel_size: True is out of range. It must be above 0."),
         (SCALE, math.nan, "option pixel_size: nan is out of range. It must be above 0."),

@@ -155,7 +155,7 @@ def test_an_image_of_a_kind_that_is_not_installed(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
     assert refused(lambda: images.read_picture(tmp_path / "a.heic")) == (
-        f"{tmp_path / 'a.heic'}: HEIC images need pillow-heif. pip install pillow-heif."
+        f"{tmp_path / 'a.heic'}: HEIC images need pillow-heif. Install it: pip install pillow-heif."
     )
 
 

@@ -31,7 +31,7 @@ class Option(Frozen):
     """One option.
 
     Types: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`,
-    `text`, `pairs` (columns with a text for each: a dict, or "NAME=TEXT,NAME=TEXT"; the command line takes several).
+    `text`, `pairs` (columns with a text for each: a dict, "NAME=TEXT,NAME=TEXT" or a list of such).
 
     `sides` says whether truth and predictions may differ in it. `reads` marks one that the reader of files takes. The
     value of an `ids` option is read into records with one column, named `column`. `group` names the entry points whose
@@ -70,7 +70,8 @@ class Option(Frozen):
         if isinstance(value, Mapping):
             items = [(str(name), str(text)) for name, text in value.items()]
         else:
-            split = [part.partition("=") for part in str(value).split(",")]
+            texts = value if isinstance(value, list | tuple) else [value]
+            split = [part.partition("=") for text in texts for part in str(text).split(",")]
             items = [(name.strip(), text.strip()) for name, _, text in split]
         for name, text in items:
             if not name or not text:

@@ -38,7 +38,7 @@ class ImageFolder:
         try:
             import PIL.Image  # noqa: F401
         except ImportError:
-            raise NotInstalled("thumbnails need Pillow", remedy="pip install pillow.") from None
+            raise NotInstalled("thumbnails need Pillow", remedy="Install it: pip install pillow.") from None
 
     def find(self, names: Sequence[str]) -> Path | None:
         """The first file with one of the names; a name may lack its ending, or have another one."""

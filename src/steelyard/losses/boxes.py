@@ -73,7 +73,7 @@ def _loss(
 ) -> Array:
     check_choice("reduction", reduction, REDUCTIONS)
     if reduction == "positives" and positives is None:
-        raise MissingKey("positives is missing", remedy="reduction='positives' of a box loss needs their number.")
+        raise MissingKey("positives is missing", remedy="Give their number, which reduction='positives' needs.")
     formula = Quadratic.check_settings(delta, huber)
     xp, prediction, parts = prepare(prediction, target, ignore)
     if reduction == "none":

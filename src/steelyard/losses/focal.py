@@ -261,7 +261,7 @@ def prepare(
     check_floating(xp, "logits", logits)
     shape = tuple(logits.shape)
     if not shape:
-        raise ShapeMismatch("logits has no axis", remedy="logits must be of the shape (..., classes).")
+        raise ShapeMismatch("logits has no axis", remedy="Give logits of the shape (..., classes).")
     of = f"logits of the shape {shape}"
     check_shape("targets", targets, (shape, shape[:-1]), of)
     has_labels = len(targets.shape) < len(shape)

@@ -160,7 +160,8 @@ def _open(data: bytes, where: str) -> Any:
         raise _too_large(where, f"{int(count[0]):,} pixels" if count else "too many pixels") from None
     except Exception:  # whatever a damaged header makes Pillow raise
         if data[4:8] == b"ftyp" and not heif:
-            raise NotInstalled("HEIC images need pillow-heif", where=where, remedy="pip install pillow-heif.") from None
+            remedy = "Install it: pip install pillow-heif."
+            raise NotInstalled("HEIC images need pillow-heif", where=where, remedy=remedy) from None
         remedy = "Known: JPEG, PNG, WebP, HEIC with pillow-heif."
         raise InvalidFile("the image does not decode", where=where, remedy=remedy) from None
     width, height = image.size

@@ -234,7 +234,7 @@ class COCOeval:
             return []
         dts = self._top_scored(dts, p.maxDets[-1])
         if p.iouType in POINTS:
-            raise Unsupported("keypoints have no IoU", remedy="computeOks gives their similarity.")
+            raise Unsupported("keypoints have no IoU", remedy="Use computeOks for their similarity.")
         key = "bbox" if p.iouType == "bbox" else "segmentation"
         detected, truth = [dt[key] for dt in dts], [gt[key] for gt in gts]
         crowd = [int(gt.get("iscrowd", 0)) for gt in gts]
@@ -372,7 +372,7 @@ class COCOeval:
                 raise InvalidValue(
                     f"'crowdIndex' is {index!r}",
                     where=f"image {image.get('id')}",
-                    remedy="keypoints_crowd needs a number from 0 to 1 in every image.",
+                    remedy="Give every image a number from 0 to 1 for keypoints_crowd.",
                 )
             images["easy" if index < 0.2 else "medium" if index < 0.8 else "hard"].append(image["id"])
         p, values = self.params, []

@@ -158,7 +158,7 @@ def _pictures(table: Table, images: list[Id]) -> list[Picture]:
         elif (picture.file, picture.width, picture.height) != (file, *size):
             raise Conflict(
                 f"image '{id_}' has another file or size than in a row before", where=table.place(row),
-                remedy="file, width and height must be the same in all rows of an image.",
+                remedy="Give all rows of an image the same file, width and height.",
             )  # fmt: skip
     return list(pictures.values())
 

@@ -155,7 +155,7 @@ def angle_degrees(data: CheckData) -> Problem | None:
     if len(large) <= 0.01 * len(yaw) or np.abs(yaw).max() < 20:
         return None
     return Problem(
-        f"yaw {yaw[large[0]]:g} looks like degrees.", len(large), len(yaw), _examples(data, large, "yaw")
+        f"A yaw of {yaw[large[0]]:g} looks like degrees.", len(large), len(yaw), _examples(data, large, "yaw")
     )  # fmt: skip
 
 

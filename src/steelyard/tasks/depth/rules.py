@@ -398,7 +398,7 @@ def rules_of(options: Options) -> DepthRules:
     low, high = float(chosen.of("min")), float(math.inf if chosen.of("max") is None else chosen.of("max"))
     if not 0 <= low < high:
         raise InvalidSetting(
-            f"options min and max: {low:g} and {high:g}", remedy="min must be 0 or more, and less than max."
+            f"options min and max: {low:g} and {high:g}", remedy="Give a min of 0 or more, less than max."
         )
     align, per, factor = str(chosen.of("align")), str(chosen.of("align_per")), chosen.of("scale_by")
     if align == "none" and per != "image":

@@ -249,7 +249,7 @@ def _statistics(data: Mapping[str, Any], source: str, known: Mapping[str, str]) 
             raise ShapeMismatch(
                 f"'{name}' has shape {array.shape} and type {array.dtype}",
                 where=source,
-                remedy="mu is a vector of d numbers, and sigma a matrix of d×d.",
+                remedy="Give mu as a vector of d numbers, and sigma as a matrix of d×d.",
             )
         if not np.isfinite(array).all():
             raise InvalidNumber(f"'{name}' holds numbers that are not finite", where=source, remedy="Make it again.")

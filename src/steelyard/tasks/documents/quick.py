@@ -128,7 +128,7 @@ def match_quick(
         if len(own) * len(filled) > MOST_CELLS:
             raise TooLarge(
                 f"page '{name}': there are {len(own):,} blocks and {len(filled):,} paragraphs",
-                remedy=f"match=quick takes {MOST_CELLS:,} pairs of them; choose match=runs.",
+                remedy=f"`match=quick` takes {MOST_CELLS:,} pairs of them; choose `match=runs`.",
             )
         for match in _match_page(own, pool, norm):
             kinds = [own[block].kind for block in match.blocks]

@@ -184,7 +184,7 @@ def full_axes(data: CheckData) -> Problem | None:
 
 @CHECKS.add(
     "axes-exchanged", "error", "the angle is that of the other axis: a and b are exchanged",
-    "theta goes from the x axis to the axis a; exchange a and b, or add 90°.",
+    "Exchange a and b, or add 90°: theta goes from the x axis to the axis a.",
 )  # fmt: skip
 def axes_exchanged(data: CheckData) -> Problem | None:
     """Angles that are a quarter turn off."""

@@ -450,7 +450,9 @@ class ImagePairs(Pairs):
             raise
         if plane in ("u", "v") and not picture.video:
             raise Conflict(
-                f"has no plane {plane}", where=self.place(pair, side), remedy="channels=u and channels=v are for video."
+                f"has no plane {plane}",
+                where=self.place(pair, side),
+                remedy="Choose other channels: u and v are for video.",
             )
         if picture.video and self.rules.channels == "rgb":
             raise Conflict(

@@ -399,7 +399,7 @@ def ergas(x: Array, y: Array, scale: float) -> float:
 def spectral_angle(x: Array, y: Array) -> tuple[float, int]:
     """The mean angle between the pixels' vectors in radians, and how many pixels have a zero vector and no angle."""
     if x.shape[2] < 2:
-        raise ShapeMismatch("one band has no angle", remedy="sam needs two bands or more: leave it out.")
+        raise ShapeMismatch("one band has no angle", remedy="Leave sam out: it needs two bands or more.")
     a, b = x.astype(np.float64), y.astype(np.float64)
     sizes = np.sqrt((a * a).sum(axis=2) * (b * b).sum(axis=2))
     there = sizes > 0

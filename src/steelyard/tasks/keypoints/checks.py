@@ -38,14 +38,14 @@ def visible_not_counted(data: CheckData) -> Problem | None:
     if not len(rows):
         return None
     return Problem(
-        f"num_keypoints is 0 for {count_text(len(rows), 'object')} with visible points, and so ignored.",
+        f"'num_keypoints' is 0 for {count_text(len(rows), 'object')} with visible points, and so ignored.",
         len(rows), len(data.truth), some_rows(data.truth, rows),
     )  # fmt: skip
 
 
 @CHECKS.add(
     "nothing-visible", "warning", "most objects have no visible point and are ignored",
-    "v is 0 for a point that is not labelled, 1 for a hidden one, 2 for a visible one.", side="truth",
+    "Give v 0 for a point that is not labelled, 1 for a hidden one, 2 for a visible one.", side="truth",
 )  # fmt: skip
 def nothing_visible(data: CheckData) -> Problem | None:
     """Objects whose points all have v = 0."""

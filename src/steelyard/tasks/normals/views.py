@@ -108,7 +108,7 @@ def worst_maps(pairs: NormalPairs, state: State) -> Figure:
         np.asarray(ratio(sums[:, ANGLE], sums[:, COUNT])),
         lambda unit: panels(angle_map(pairs, pairs.pair_of(unit)), SMALL_SIDE),
         legend(),
-        "x, y and z as red, green and blue; angles in steps, grey does not count.",
+        "Red, green and blue are x, y and z; angles in steps, grey does not count.",
     )
 
 

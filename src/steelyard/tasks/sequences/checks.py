@@ -177,7 +177,7 @@ def energy_density(data: CheckData) -> Problem | None:
     if not len(rows):
         return None
     return Problem(
-        f"kcal_per_g reaches {np.nanmax(density):g}; pure fat has 9.", len(rows), len(density),
+        f"The column kcal_per_g reaches {np.nanmax(density):g}; pure fat has 9.", len(rows), len(density),
         some_rows(data.truth, rows, "kcal_per_g"),
     )  # fmt: skip
 
