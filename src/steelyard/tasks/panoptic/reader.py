@@ -172,7 +172,8 @@ def _integers(ids: list[int]) -> Any:
 
 def _segment(entry: Any, categories: Categories, named: dict[int, str], where: str) -> str:
     """A segment as JSON, with the name of its category; `named` keeps names as JSON."""
-    number, category = (json_whole(json_field(entry, key, where), key, where) for key in ("id", "category_id"))
+    number = json_whole(json_field(entry, "id", where), "id", where)
+    category = json_whole(json_field(entry, "category_id", where), "category_id", where)
     if categories and category not in categories:
         raise UnknownName(
             f"segment {number} is of category {category}, which is not listed",

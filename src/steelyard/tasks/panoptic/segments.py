@@ -39,7 +39,7 @@ def json_field(entry: Any, key: str, where: str) -> Any:
 
 def json_whole(value: Any, key: str, where: str) -> int:
     """A whole number, or its digits as a text; true and false are 1 and 0."""
-    if isinstance(value, bool | int):
+    if isinstance(value, int):
         return int(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
