@@ -222,7 +222,9 @@ def test_the_scorecard_takes_both_shares_and_their_intervals(tmp_path: Path, mon
     assert record["rooms"]["tasks"] == {**row, "behaviour": row}
     shown = make_trust.shown_mutants(record)
     assert "| core | 10 | 10 | 90.0 % | all were run | 9 | 9 | 100.0 % | all were run |" in shown
-    assert "| tasks | 1,001 | 501 | 100.0 % | 100.0 % to 100.0 % | 1,001 | 501 | 100.0 % | 100.0 % to 100.0 % |" in shown
+    assert (
+        "| tasks | 1,001 | 501 | 100.0 % | 100.0 % to 100.0 % | 1,001 | 501 | 100.0 % | 100.0 % to 100.0 % |" in shown
+    )
     assert "**Below the 90 %" not in shown
 
 

@@ -12,7 +12,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.errors import EmptyCell, InvalidValue, MissingKey, ShapeMismatch, UnknownName, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, as_object
-from steelyard.io.table import Table, is_empty
+from steelyard.io.table import Table
 
 _MASK = "Give COCO's size and counts, polygons (with columns height and width), or an array height × width."
 _NUMBERS = "Give as many numbers in every row, as [1, 2, 3]."
