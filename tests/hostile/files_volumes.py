@@ -159,7 +159,7 @@ ROWS: list[Row] = [
     volume("MetaImage packed that declares 4 TB", "p/a.mha", "voxels",
            files={"p/a.mha": meta(PACKED, CompressedData="True", DimSize="16000 16000 16000")}),
     volume("MetaImage with a matrix of two numbers", "p/a.mha", "TransformMatrix", files={"p/a.mha": meta(TransformMatrix="1 0", Offset="0 0 0")}),
-    volume("MetaImage of a negative header", "p/a.mha", "HeaderSize is -7", files={"p/a.mha": meta(HeaderSize="-7")}),
+    volume("MetaImage of a negative header", "p/a.mha", "HeaderSize is '-7'", files={"p/a.mha": meta(HeaderSize="-7")}),
     volume("MetaImage whose data are gone", "p/a.mhd", "no data file 'a.raw'", files={"p/a.mhd": meta(b"", ElementDataFile="a.raw")}),
     volume("MetaImage whose data are a pattern", "p/a.mhd", "several data files", files={"p/a.mhd": meta(b"", ElementDataFile="a%03d.raw 1 9 1")}),
     volume("MetaImage of zero bytes", "p/a.mha", "is not a MetaImage file", files={"p/a.mha": b"\0" * 4096}),
