@@ -251,7 +251,7 @@ def distinct_values(values: Array) -> Array:
     return ordered[first_of_runs(ordered)]
 
 
-def median(values: Array) -> float:
+def median(values: Array | list[float]) -> float:
     """The median of one number or more, nan where one is nan. `np.median`, too, loads `numpy.ma` first."""
     ordered = np.sort(values, axis=None)
     half = len(ordered) // 2
