@@ -90,15 +90,15 @@ def test_specs_that_are_refused(
 ) -> None:
     with refuses(code, *what, *remedy):
         catalogue.parse(spec, task)
-    said, where, told = refused_parts(catalogue.parse, spec, task)
-    assert (where, all(text in said for text in what), all(text in told for text in remedy)) == ("", True, True)
+    said, where, hint = refused_parts(catalogue.parse, spec, task)
+    assert (where, all(text in said for text in what), all(text in hint for text in remedy)) == ("", True, True)
 
 
 def test_a_metric_of_several_tasks_names_them_all() -> None:
     """`mae` of labels: the tasks that have it, in their order, the last after "and"."""
     others = [task.name for task in catalogue.built_in().values() if "mae" in catalogue.meanings("mae", task)]
-    told = refused_parts(catalogue.parse, "mae", "labels")[2]
-    assert told == f"'mae' is a metric of the tasks {str(others)[1:-1].rpartition(', ')[0]} and '{others[-1]}'."
+    hint = refused_parts(catalogue.parse, "mae", "labels")[2]
+    assert hint == f"'mae' is a metric of the tasks {str(others)[1:-1].rpartition(', ')[0]} and '{others[-1]}'."
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_metric_of_several_tasks_names_them_all() -> None:
     ],
 )
 def test_the_task_that_is_meant(name: str, meant: str) -> None:
-    told = refused_parts(catalogue.find_task, name)[2]
-    assert told == (f"Did you mean {meant}?" if meant else f"Known: {', '.join(sorted(catalogue.TASKS))}.")
+    hint = refused_parts(catalogue.find_task, name)[2]
+    assert hint == (f"Did you mean {meant}?" if meant else f"Known: {', '.join(sorted(catalogue.TASKS))}.")
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_the_name_of_a_task(name: str, task: str | None) -> None:
 )
 def test_a_name_of_a_metric_or_a_task(name: str, meant: str, with_tasks: str) -> None:
     tasks = catalogue.built_in()
-    for told, expected in (
+    for hint, expected in (
         (catalogue.suggestion(name, tasks), meant),
         (catalogue.suggestion(name, tasks, or_task=True), with_tasks),
     ):
-        assert told == (f"Did you mean {expected}?" if expected else "")
+        assert hint == (f"Did you mean {expected}?" if expected else "")
 
 
 def test_a_metric_without_settings_says_so() -> None:

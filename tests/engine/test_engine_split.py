@@ -84,8 +84,8 @@ def test_slices_of_two_models_hold_the_units_of_either() -> None:
     assert list(both) == [("bread",), ("rice",)]
     for name, values in ((("bread",), (5.0, 4.0)), (("rice",), (2.0, 2.0))):
         units = ["b", "c"] if name == ("bread",) else ["a", "b"]
-        found = [shown({name: part}, first)[name] for part in both[name]]
-        assert found == [(units, values[0]), (units, values[1])]
+        values_of_models = [shown({name: part}, first)[name] for part in both[name]]
+        assert values_of_models == [(units, values[0]), (units, values[1])]
     by_site = paired_slices(sides, ["site"], measure)
     assert [shown({0: part}, first)[0] for part in by_site[("x",)]] == [(["a", "b"], 2.0), (["a", "b"], 2.5)]
     assert [part.units.ids.tolist() for part in by_site[("y",)]] == [["c"], ["c"]]
