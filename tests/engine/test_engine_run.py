@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusal import refused_parts, refuses
+from support.refusal import refuses
 
 from steelyard.core import catalogue
 from steelyard.core.metadata import Axis, Metadata
@@ -91,10 +91,12 @@ def test_what_no_data_could_answer() -> None:
         check_asked(WEIGHTS, Request("weights", ("mea",)))
     without = next(task for task in catalogue.built_in().values() if task.explain is None)
     check_asked(without, Request(without.name))
-    said = refused_parts(check_asked, without, Request(without.name, explain=("tool",)))
+    with refuses("E-unsupported", f"'{without.name}'") as caught:
+        check_asked(without, Request(without.name, explain=("tool",)))
+    error: Any = caught.value
     have = [name for name, task in catalogue.built_in().items() if task.explain is not None]
-    assert (f"'{without.name}'" in said[0], said[1]) == (True, "")
-    assert said[2].removesuffix(".").partition(": ")[2] == ", ".join(have)
+    assert error.where == ""
+    assert error.remedy.removesuffix(".").partition(": ")[2] == ", ".join(have)
 
 
 def dishes(*ids: str, **columns: Any) -> dict[str, Any]:

@@ -57,10 +57,16 @@ def shown(states: dict[Any, State], model: Measured) -> dict[Any, tuple[list[str
         # varies inside dish b, which is in both with some of its rows
         (["food"], {("bread",): (["b", "c"], 4.5), ("rice",): (["a", "b"], 2.0)}),
         (["cut"], {("(none)",): (["a", "b", "c"], 3.0), ("thin",): (["a", "b"], 3.0)}),
-        (["food", "site"], {("bread", "x"): (["b"], 4.0), ("bread", "y"): (["c"], 5.0), ("rice", "x"): (["a", "b"], 2.0)}),
-        (["site", "food"], {("x", "bread"): (["b"], 4.0), ("x", "rice"): (["a", "b"], 2.0), ("y", "bread"): (["c"], 5.0)}),
+        (
+            ["food", "site"],
+            {("bread", "x"): (["b"], 4.0), ("bread", "y"): (["c"], 5.0), ("rice", "x"): (["a", "b"], 2.0)},
+        ),
+        (
+            ["site", "food"],
+            {("x", "bread"): (["b"], 4.0), ("x", "rice"): (["a", "b"], 2.0), ("y", "bread"): (["c"], 5.0)},
+        ),
     ],
-)  # fmt: skip
+)
 def test_slices_of_one_model(by: list[str], expected: dict[Any, tuple[list[str], float]]) -> None:
     model = measured()
 
@@ -110,9 +116,20 @@ def test_too_many_slices() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, ""), (math.nan, ""), ("", ""), (" a b ", "a b"), ("nan", "nan"), (3.0, "3"), (3.5, "3.5"), (-0.0, "0"),
-        (1e22, "10000000000000000000000"), (7, "7"), (True, "True"), (np.str_("x"), "x"), (date(2026, 3, 1), "2026-03-01"),
+        (None, ""),
+        (math.nan, ""),
+        ("", ""),
+        (" a b ", "a b"),
+        ("nan", "nan"),
+        (3.0, "3"),
+        (3.5, "3.5"),
+        (-0.0, "0"),
+        (1e22, "10000000000000000000000"),
+        (7, "7"),
+        (True, "True"),
+        (np.str_("x"), "x"),
+        (date(2026, 3, 1), "2026-03-01"),
     ],
-)  # fmt: skip
+)
 def test_cells_as_texts(value: Any, text: str) -> None:
     assert text_of(value) == text
