@@ -141,11 +141,11 @@ class Mutated:
 def words_only(path: Path, keys: Iterable[str], names: frozenset[str]) -> frozenset[str]:
     """Those mutants of a file that change words only."""
     file = Mutated(path)
-    found = set()
+    changed = set()
     for key in keys:
         if changes_words_only(*map("\n".join, file.sources(key)), names):
-            found.add(key)
-    return frozenset(found)
+            changed.add(key)
+    return frozenset(changed)
 
 
 def change(path: Path, key: str) -> str:

@@ -29,8 +29,8 @@ def is_words(text: str, names: frozenset[str], raised: bool = False) -> bool:
 
 def names_of(sources: Iterable[Path]) -> frozenset[str]:
     """The strings with white space that source files use as names."""
-    found = (text for path in sources for text in names_in(ast.parse(path.read_text(encoding="utf-8"))))
-    return frozenset(text for text in found if any(map(str.isspace, text)))
+    used = (text for path in sources for text in names_in(ast.parse(path.read_text(encoding="utf-8"))))
+    return frozenset(text for text in used if any(map(str.isspace, text)))
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:

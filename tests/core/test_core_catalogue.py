@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
-from support.refusal import refused_parts, refuses
+from support.refusal import refuses
 
 from steelyard.core import catalogue
 
@@ -88,17 +89,20 @@ def test_a_spelling_adds_to_what_is_asked_for() -> None:
 def test_specs_that_are_refused(
     task: str, spec: str, code: str, what: tuple[str, ...], remedy: tuple[str, ...]
 ) -> None:
-    with refuses(code, *what, *remedy):
+    with refuses(code, *what, *remedy) as caught:
         catalogue.parse(spec, task)
-    said, where, told = refused_parts(catalogue.parse, spec, task)
-    assert (where, all(text in said for text in what), all(text in told for text in remedy)) == ("", True, True)
+    error: Any = caught.value
+    parts = error.where, all(text in error.what for text in what), all(text in error.remedy for text in remedy)
+    assert parts == ("", True, True)
 
 
 def test_a_metric_of_several_tasks_names_them_all() -> None:
     """`mae` of labels: the tasks that have it, in their order, the last after "and"."""
     others = [task.name for task in catalogue.built_in().values() if "mae" in catalogue.meanings("mae", task)]
-    told = refused_parts(catalogue.parse, "mae", "labels")[2]
-    assert told == f"'mae' is a metric of the tasks {str(others)[1:-1].rpartition(', ')[0]} and '{others[-1]}'."
+    with refuses("E-unknown-metric") as caught:
+        catalogue.parse("mae", "labels")
+    hint = getattr(caught.value, "remedy", "")
+    assert hint == f"'mae' is a metric of the tasks {str(others)[1:-1].rpartition(', ')[0]} and '{others[-1]}'."
 
 
 @pytest.mark.parametrize(
@@ -112,13 +116,16 @@ def test_a_metric_of_several_tasks_names_them_all() -> None:
     ],
 )
 def test_the_task_that_is_meant(name: str, meant: str) -> None:
-    told = refused_parts(catalogue.find_task, name)[2]
-    assert told == (f"Did you mean {meant}?" if meant else f"Known: {', '.join(sorted(catalogue.TASKS))}.")
+    with refuses("E-unknown-task", f"'{name}'") as caught:
+        catalogue.find_task(name)
+    hint = getattr(caught.value, "remedy", "")
+    assert hint == (f"Did you mean {meant}?" if meant else f"Known: {', '.join(sorted(catalogue.TASKS))}.")
 
 
 @pytest.mark.parametrize(
-    ("name", "task"), [("labels", "labels"), ("LABELS", "labels"), ("Face-Verification", "labels"), ("3D", "boxes3d"), ("x", None)]
-)  # fmt: skip
+    ("name", "task"),
+    [("labels", "labels"), ("LABELS", "labels"), ("Face-Verification", "labels"), ("3D", "boxes3d"), ("x", None)],
+)
 def test_the_name_of_a_task(name: str, task: str | None) -> None:
     assert catalogue.task_name(name) == task
 
@@ -133,13 +140,17 @@ def test_the_name_of_a_task(name: str, task: str | None) -> None:
 )
 def test_a_name_of_a_metric_or_a_task(name: str, meant: str, with_tasks: str) -> None:
     tasks = catalogue.built_in()
-    for told, expected in (
+    for hint, expected in (
         (catalogue.suggestion(name, tasks), meant),
         (catalogue.suggestion(name, tasks, or_task=True), with_tasks),
     ):
-        assert told == (f"Did you mean {expected}?" if expected else "")
+        assert hint == (f"Did you mean {expected}?" if expected else "")
 
 
 def test_a_metric_without_settings_says_so() -> None:
-    assert refused_parts(catalogue.parse, "mae(x=1)", "weights")[2] == "It has no settings."
-    assert refused_parts(catalogue.parse, "f1(x=1)", "labels")[2] == "Its settings: label, threshold."
+    for task, spec, settings in (
+        ("weights", "mae(x=1)", "no settings"),
+        ("labels", "f1(x=1)", "settings: label, threshold"),
+    ):
+        with refuses("E-invalid-spec", "'x'", settings):
+            catalogue.parse(spec, task)

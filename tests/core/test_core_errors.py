@@ -106,11 +106,11 @@ def test_what_is_not_installed_names_the_command() -> None:
     try:
         raise ImportError("libGL.so.1:\n  cannot open" + " x" * 200)
     except ImportError:
-        told = str(errors.MissingExtra("the viewer", "view"))
-    assert told.startswith(
+        message = str(errors.MissingExtra("the viewer", "view"))
+    assert message.startswith(
         "the viewer needs an optional part that is installed but does not load: libGL.so.1: cannot open x x"
     )
-    assert len(told.partition("load: ")[2]) == 305  # 150 of each end, and " ... " between them
+    assert len(message.partition("load: ")[2]) == 305  # 150 of each end, and " ... " between them
     assert (
         str(errors.MissingPackage("the logger", "mlflow")) == "the logger needs the package mlflow: pip install mlflow"
     )

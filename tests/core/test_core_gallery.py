@@ -30,11 +30,17 @@ def test_a_mark_has_as_many_numbers_as_its_kind(kind: Any, sizes: set[int]) -> N
 @pytest.mark.parametrize(
     ("bounds", "fits"),
     [
-        ((0, 0, 1, 1), True), ((-5, 2, -4, 9), True), ((0, 0, 0, 1), False), ((0, 0, 1, 0), False),
-        ((2, 0, 1, 1), False), ((0, 2, 1, 1), False), ((0, 0, math.inf, 1), False), ((0, 0, 1, math.inf), False),
+        ((0, 0, 1, 1), True),
+        ((-5, 2, -4, 9), True),
+        ((0, 0, 0, 1), False),
+        ((0, 0, 1, 0), False),
+        ((2, 0, 1, 1), False),
+        ((0, 2, 1, 1), False),
+        ((0, 0, math.inf, 1), False),
+        ((0, 0, 1, math.inf), False),
         ((0, 0, math.nan, 1), False),
     ],
-)  # fmt: skip
+)
 def test_a_shot_shows_an_area_and_a_layer(bounds: Any, fits: bool) -> None:
     area = {} if fits else {"bounds": "encloses no area"}
     assert Shot("a", "a", bounds, (Layer(()),)).faults() == area

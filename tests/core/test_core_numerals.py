@@ -40,9 +40,18 @@ def test_classes_that_look_like_numbers_are_sorted_as_texts() -> None:
 @pytest.mark.parametrize(
     ("name", "spec"),
     [
-        ("3", 3), ("0", 0), ("12", 12), ("03", "03"), ("-3", "-3"), ("3.0", "3.0"), ("²", "²"), ("a", "a"), ("", ""),
-        ("9" * 300, int("9" * 300)), ("9" * 301, "9" * 301),
+        ("3", 3),
+        ("0", 0),
+        ("12", 12),
+        ("03", "03"),
+        ("-3", "-3"),
+        ("3.0", "3.0"),
+        ("²", "²"),
+        ("a", "a"),
+        ("", ""),
+        ("9" * 300, int("9" * 300)),
+        ("9" * 301, "9" * 301),
     ],
-)  # fmt: skip
+)
 def test_a_class_that_is_a_number_is_one_in_a_spec(name: str, spec: str | int) -> None:
     assert as_spec(name) == spec

@@ -264,7 +264,15 @@ def test_units_of_parts_are_joined() -> None:
 def test_a_stack_moves_both_owners() -> None:
     both = RankingBlock.stack([owned_twice(), owned_twice()], [3, 3])
     assert owners(both) == [
-        (0, 0, 1, 0.9), (0, 3, 4, 0.9), (0, 1, 2, 0.5), (0, 2, 0, 0.5), (0, 4, 5, 0.5), (0, 5, 3, 0.5),
-        (1, 1, 2, 0.8), (1, 4, 5, 0.8), (1, 2, 1, 0.2), (1, 5, 4, 0.2),
-    ]  # fmt: skip
+        (0, 0, 1, 0.9),
+        (0, 3, 4, 0.9),
+        (0, 1, 2, 0.5),
+        (0, 2, 0, 0.5),
+        (0, 4, 5, 0.5),
+        (0, 5, 3, 0.5),
+        (1, 1, 2, 0.8),
+        (1, 4, 5, 0.8),
+        (1, 2, 1, 0.2),
+        (1, 5, 4, 0.2),
+    ]
     assert both.events.columns[SECOND].dtype == np.int32

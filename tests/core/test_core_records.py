@@ -120,10 +120,16 @@ def test_the_table_of_ids_is_at_most_as_long_as_the_data() -> None:
 @pytest.mark.parametrize(
     ("name", "group"),
     [
-        ("video", True), ("Video_ID", True), ("patient-id", True), ("patient_name", True), ("id", False), ("food", False),
-        ("video_frame", False), ("", False),
+        ("video", True),
+        ("Video_ID", True),
+        ("patient-id", True),
+        ("patient_name", True),
+        ("id", False),
+        ("food", False),
+        ("video_frame", False),
+        ("", False),
     ],
-)  # fmt: skip
+)
 def test_columns_that_sound_like_groups(name: str, group: bool) -> None:
     assert sounds_like_a_group(name) is group
 
@@ -141,8 +147,11 @@ def test_boxes_in_one_array() -> None:
     boxes = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
     columns = box_columns(boxes)
     assert {name: column.tolist() for name, column in columns.items()} == {
-        "x": [1, 5], "y": [2, 6], "w": [3, 7], "h": [4, 8],
-    }  # fmt: skip
+        "x": [1, 5],
+        "y": [2, 6],
+        "w": [3, 7],
+        "h": [4, 8],
+    }
     made = boxes_of(Records("t", columns))
     assert (made.tolist(), made.dtype) == (boxes.tolist(), np.float64)
     assert RowLocation("t.csv")(3) == "t.csv, row 3"

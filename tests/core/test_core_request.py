@@ -149,14 +149,32 @@ def test_settings_that_are_taken(settings: dict[str, Any]) -> None:
 
 
 MEASURED = {
-    "by": (("food",),), "missing": "skip", "extra": "error", "columns": {"weight": "g"}, "options": {"a": 1},
-    "cluster": "dish", "strata": "site", "proxy": "j", "judge_correction": "rates", "label_probability": "p",
-}  # fmt: skip
+    "by": (("food",),),
+    "missing": "skip",
+    "extra": "error",
+    "columns": {"weight": "g"},
+    "options": {"a": 1},
+    "cluster": "dish",
+    "strata": "site",
+    "proxy": "j",
+    "judge_correction": "rates",
+    "label_probability": "p",
+}
 COMPUTED = {
-    "metrics": ("mae",), "explain": ("tool",), "confidence": 0.9, "draws": 200, "seed": 3, "save_draws": True,
-    "save_influences": True, "adjust": "holm", "margin": {"mae": "5"}, "superiority": True, "sequence": "exact",
-    "tags": {"model": "a"}, "runs": RunDesign("seeds"),
-}  # fmt: skip
+    "metrics": ("mae",),
+    "explain": ("tool",),
+    "confidence": 0.9,
+    "draws": 200,
+    "seed": 3,
+    "save_draws": True,
+    "save_influences": True,
+    "adjust": "holm",
+    "margin": {"mae": "5"},
+    "superiority": True,
+    "sequence": "exact",
+    "tags": {"model": "a"},
+    "runs": RunDesign("seeds"),
+}
 
 
 def test_what_is_measured_leaves_out_what_is_computed_of_it() -> None:
@@ -196,10 +214,13 @@ def test_what_happens_to_rows_of_one_side() -> None:
 @pytest.mark.parametrize(
     ("given", "columns"),
     [
-        ("food", ("food",)), ("food, cut", ("food", "cut")), (["food", "a,b"], ("food", "a,b")), (("x",), ("x",)),
+        ("food", ("food",)),
+        ("food, cut", ("food", "cut")),
+        (["food", "a,b"], ("food", "a,b")),
+        (("x",), ("x",)),
         (" a b ", ("a b",)),
     ],
-)  # fmt: skip
+)
 def test_columns_to_slice_by(given: Any, columns: tuple[str, ...]) -> None:
     assert crossed_columns(given) == columns
 
@@ -232,11 +253,24 @@ def test_what_is_neither_one_nor_several(settings: Any, message: tuple[str, ...]
 
 def test_a_request_of_every_setting() -> None:
     given: Any = {
-        "by": "food,cut", "missing": "skip", "extra": "error", "columns": {"weight": "g"}, "options": {"a": 1},
-        "explain": "tool, other", "confidence": 0.9, "draws": 200, "seed": 3, "save_draws": True,
-        "save_influences": True, "adjust": "holm", "margin": {"mae": 5}, "superiority": True, "cluster": "dish",
-        "strata": "site", "tags": {"model": "a"},
-    }  # fmt: skip
+        "by": "food,cut",
+        "missing": "skip",
+        "extra": "error",
+        "columns": {"weight": "g"},
+        "options": {"a": 1},
+        "explain": "tool, other",
+        "confidence": 0.9,
+        "draws": 200,
+        "seed": 3,
+        "save_draws": True,
+        "save_influences": True,
+        "adjust": "holm",
+        "margin": {"mae": 5},
+        "superiority": True,
+        "cluster": "dish",
+        "strata": "site",
+        "tags": {"model": "a"},
+    }
     kept = {**given, "by": (("food", "cut"),), "explain": ("tool", "other"), "margin": {"mae": "5"}}
     assert Request.of("weights", "mae", given) == Request("weights", ("mae",), **kept)
     empty: Any = dict.fromkeys(("by", "columns", "options", "tags", "margin"))

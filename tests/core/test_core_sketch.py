@@ -17,8 +17,13 @@ def sketch(keys: range) -> UnitSketch:
 
 @pytest.mark.parametrize(
     ("keys", "kept"),
-    [(range(0), range(0)), (range(3, 6), range(3, 6)), (range(SIZE), range(SIZE)), (range(5, SIZE + 6), range(5, SIZE + 5))],
-)  # fmt: skip
+    [
+        (range(0), range(0)),
+        (range(3, 6), range(3, 6)),
+        (range(SIZE), range(SIZE)),
+        (range(5, SIZE + 6), range(5, SIZE + 5)),
+    ],
+)
 def test_the_smallest_keys_are_kept(keys: range, kept: range) -> None:
     made = sketch(keys)
     assert made.units == len(keys)

@@ -18,10 +18,20 @@ from steelyard.core.slice import Slice, slice_heading, slice_key, slice_parts, s
 @pytest.mark.parametrize(
     ("word", "many"),
     [
-        ("row", "rows"), ("axis", "axes"), ("class", "classes"), ("dish", "dishes"), ("batch", "batches"), ("box", "boxes"),
-        ("query", "queries"), ("day", "days"), ("key", "keys"), ("toy", "toys"), ("guy", "guys"), ("y", "ies"),
+        ("row", "rows"),
+        ("axis", "axes"),
+        ("class", "classes"),
+        ("dish", "dishes"),
+        ("batch", "batches"),
+        ("box", "boxes"),
+        ("query", "queries"),
+        ("day", "days"),
+        ("key", "keys"),
+        ("toy", "toys"),
+        ("guy", "guys"),
+        ("y", "ies"),
     ],
-)  # fmt: skip
+)
 def test_plurals(word: str, many: str) -> None:
     assert plural(word) == many
 
@@ -29,13 +39,18 @@ def test_plurals(word: str, many: str) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ((1, "dish"), "1 dish"), ((0, "dish"), "0 dishes"), ((1200, "dish"), "1,200 dishes"),
-        ((1, "dish", "have"), "1 dish has"), ((2, "dish", "have"), "2 dishes have"), ((1, "row", "are"), "1 row is"),
-        ((1, "row", "do"), "1 row does"), ((1, "row", "stand"), "1 row stands"),
+        ((1, "dish"), "1 dish"),
+        ((0, "dish"), "0 dishes"),
+        ((1200, "dish"), "1,200 dishes"),
+        ((1, "dish", "have"), "1 dish has"),
+        ((2, "dish", "have"), "2 dishes have"),
+        ((1, "row", "are"), "1 row is"),
+        ((1, "row", "do"), "1 row does"),
+        ((1, "row", "stand"), "1 row stands"),
         ((1, "pair", "have", "of image and class"), "1 pair of image and class has"),
         ((3, "pair", "", "of runs"), "3 pairs of runs"),
     ],
-)  # fmt: skip
+)
 def test_counts(given: Any, text: str) -> None:
     assert count_text(*given) == text
 
@@ -43,11 +58,14 @@ def test_counts(given: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ((1, 3, "row", "have"), "1 of 3 rows has"), ((2, 3, "row", "have"), "2 of 3 rows have"),
-        ((1, 1, "row", "are"), "1 of 1 row is"), ((0, 1, "row", "stand"), "0 of 1 row stand"),
-        ((1, 1200, "row", "stand"), "1 of 1,200 rows stands"), ((1500, 2000, "pair", "are", "of runs"), "1,500 of 2,000 pairs of runs are"),
+        ((1, 3, "row", "have"), "1 of 3 rows has"),
+        ((2, 3, "row", "have"), "2 of 3 rows have"),
+        ((1, 1, "row", "are"), "1 of 1 row is"),
+        ((0, 1, "row", "stand"), "0 of 1 row stand"),
+        ((1, 1200, "row", "stand"), "1 of 1,200 rows stands"),
+        ((1500, 2000, "pair", "are", "of runs"), "1,500 of 2,000 pairs of runs are"),
     ],
-)  # fmt: skip
+)
 def test_shares(given: Any, text: str) -> None:
     assert share_text(*given) == text
 
@@ -65,11 +83,17 @@ def test_keys_of_slices(parts: list[str], key: Slice, text: str) -> None:
 @pytest.mark.parametrize(
     ("key", "heading"),
     [
-        ("food", "food"), ("food@meals.csv", "food"), ("food@a/b.JSONL", "food"), ("food@meals.csv.gz", "food"),
-        ("food@meals.xlsx#Sheet 1", "food"), ("food@home", "food@home"), ("@meals.csv", "@meals.csv"),
-        ("food@meals.csv.old", "food@meals.csv.old"), (("food@m.csv", "cut@n.parquet"), "food, cut"),
+        ("food", "food"),
+        ("food@meals.csv", "food"),
+        ("food@a/b.JSONL", "food"),
+        ("food@meals.csv.gz", "food"),
+        ("food@meals.xlsx#Sheet 1", "food"),
+        ("food@home", "food@home"),
+        ("@meals.csv", "@meals.csv"),
+        ("food@meals.csv.old", "food@meals.csv.old"),
+        (("food@m.csv", "cut@n.parquet"), "food, cut"),
     ],
-)  # fmt: skip
+)
 def test_headings_of_slices(key: Slice, heading: str) -> None:
     assert slice_heading(key) == heading
     assert slice_heading(key, "/") == heading.replace(", ", "/")

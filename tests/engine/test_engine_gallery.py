@@ -61,16 +61,21 @@ def test_the_worst_units_come_first() -> None:
     gallery = report_gallery(task_of(shots=drawn), pairs, units, [MAE])
     shots = tuple(
         Shot(name, f"{name}!", (i, 0, i + 10, 5), (Layer((), text),))
-        for name, i, text in (("b", 1, f"{TITLE} = 4.000; 2 found"), ("d", 3, f"{TITLE} = 2.000"), ("a", 0, f"{TITLE} = 1.000"))
-    )  # fmt: skip
+        for name, i, text in (
+            ("b", 1, f"{TITLE} = 4.000; 2 found"),
+            ("d", 3, f"{TITLE} = 2.000"),
+            ("a", 0, f"{TITLE} = 1.000"),
+        )
+    )
     assert gallery == Gallery("dish", 4, TITLE, shots, None, None, ())
 
 
 def test_units_of_a_table_in_another_order_and_without_all_pairs() -> None:
     units = table(["c", "a"], mae=[1, 3])
     assert summaries(report_gallery(task_of(shots=drawn), pairs_of("a", "b", "c"), units, [MAE])) == [
-        ("a", (f"{TITLE} = 3.000",)), ("c", (f"{TITLE} = 1.000",)),
-    ]  # fmt: skip
+        ("a", (f"{TITLE} = 3.000",)),
+        ("c", (f"{TITLE} = 1.000",)),
+    ]
     assert report_gallery(task_of(shots=drawn), pairs_of("a", "b"), units, [MAE]) is None  # c is a group of others
     numbers = table(["7", "8"], mae=[1, 3])
     assert summaries(report_gallery(task_of(shots=drawn), pairs_of(7, 8), numbers, [MAE]))[0][0] == "8"
@@ -144,9 +149,14 @@ def test_scenes_become_shots() -> None:
         assert gallery is not None
         assert gallery.shots == (
             Shot("free", "free", (-55.0, -20.0, 105.0, 100.0), (Layer((mark,), f"{TITLE} = 2.000; free seen"),), files),
-            Shot("bounded", "bounded", (0.0, 1.0, 2.0, 3.0), (Layer((mark,), f"{TITLE} = 1.000; bounded seen"),),
-                 ("bounded", "more")),
-        )  # fmt: skip
+            Shot(
+                "bounded",
+                "bounded",
+                (0.0, 1.0, 2.0, 3.0),
+                (Layer((mark,), f"{TITLE} = 1.000; bounded seen"),),
+                ("bounded", "more"),
+            ),
+        )
     unnamed = task_of(lambda *a: replace(scene_of(*a), images=()), "image")
     gallery = report_gallery(unnamed, pairs, units, [MAE])
     assert gallery is not None
@@ -184,8 +194,13 @@ def test_the_units_that_differ_most() -> None:
     # b is the second of one side and the fourth of the other
     assert [shot.bounds for shot in gallery.shots] == [(1, 0, 13, 5), (1, 0, 13, 5), (0, 0, 14, 5)]
     assert (gallery.unit, gallery.of, gallery.by, gallery.sweep, gallery.threshold, gallery.words) == (
-        "dish", 5, TITLE, None, None, (),
-    )  # fmt: skip
+        "dish",
+        5,
+        TITLE,
+        None,
+        None,
+        (),
+    )
     assert pair_gallery(task_of(shots=drawn), [a, b], [first, first], [MAE]) is None
     assert pair_gallery(task_of(shots=drawn), [a, pairs_of("a")], [first, second], [MAE]) is None
     assert pair_gallery(task_of(shots=drawn), [a, b], [first, second], []) is None

@@ -43,8 +43,14 @@ def test_the_influences_of_a_mean_are_the_distances_from_it() -> None:
     own = model["mae"]
     assert own.psi == pytest.approx([-3, -2, 2, 3])
     assert (own.value, own.range, own.resting, own.lost, own.total, own.curve, own.sizes) == (
-        4.0, (0.0, float("inf")), 4, 0, False, False, None,
-    )  # fmt: skip
+        4.0,
+        (0.0, float("inf")),
+        4,
+        0,
+        False,
+        False,
+        None,
+    )
 
 
 def test_clusters_are_kept_with_their_sizes() -> None:

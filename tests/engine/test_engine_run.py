@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusal import refused_parts, refuses
+from support.refusal import refuses
 
 from steelyard.core import catalogue
 from steelyard.core.metadata import Axis, Metadata
@@ -91,10 +91,12 @@ def test_what_no_data_could_answer() -> None:
         check_asked(WEIGHTS, Request("weights", ("mea",)))
     without = next(task for task in catalogue.built_in().values() if task.explain is None)
     check_asked(without, Request(without.name))
-    told = refused_parts(check_asked, without, Request(without.name, explain=("tool",)))
+    with refuses("E-unsupported", f"'{without.name}'") as caught:
+        check_asked(without, Request(without.name, explain=("tool",)))
+    error: Any = caught.value
     have = [name for name, task in catalogue.built_in().items() if task.explain is not None]
-    assert (f"'{without.name}'" in told[0], told[1]) == (True, "")
-    assert told[2].removesuffix(".").partition(": ")[2] == ", ".join(have)
+    assert error.where == ""
+    assert error.remedy.removesuffix(".").partition(": ")[2] == ", ".join(have)
 
 
 def dishes(*ids: str, **columns: Any) -> dict[str, Any]:
@@ -135,24 +137,24 @@ def test_each_model_has_its_own_columns() -> None:
 
 def test_a_task_may_take_plain_data() -> None:
     """Its notes are those of the report, and what it makes of the data is read."""
-    truth, found = dishes("a", "b", weight=[10, 10]), dishes("a", "b", weight=[11, 12])
+    truth, predictions = dishes("a", "b", weight=[10, 10]), dishes("a", "b", weight=[11, 12])
 
     def plain(given: Any, predicted: Any) -> Any:
         return (
             None
             if isinstance(given, dict)
-            else (truth, found, ("Taken as dishes.",))
+            else (truth, predictions, ("Taken as dishes.",))
             if (given, predicted) == (1, 2)
             else None
         )
 
     task = replace(WEIGHTS, plain=plain)
     request = Request.of("weights", "mae", {"confidence": None})
-    told: list[tuple[Any, ...]] = []
-    with use_progress(lambda *said: told.append(said)):
+    steps: list[tuple[Any, ...]] = []
+    with use_progress(lambda *said: steps.append(said)):
         model = measure_sides(task, request, 1, 2)
     assert (errors_of([model]), model.notes) == ([1.5], ("Taken as dishes.",))
-    assert told == [("reading", 0, 1), ("matching", 0, 1), ("matching", 1, 1)]
+    assert steps == [("reading", 0, 1), ("matching", 0, 1), ("matching", 1, 1)]
 
 
 def test_models_are_measured_again_on_units_that_all_have() -> None:

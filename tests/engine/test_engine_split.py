@@ -57,10 +57,16 @@ def shown(states: dict[Any, State], model: Measured) -> dict[Any, tuple[list[str
         # varies inside dish b, which is in both with some of its rows
         (["food"], {("bread",): (["b", "c"], 4.5), ("rice",): (["a", "b"], 2.0)}),
         (["cut"], {("(none)",): (["a", "b", "c"], 3.0), ("thin",): (["a", "b"], 3.0)}),
-        (["food", "site"], {("bread", "x"): (["b"], 4.0), ("bread", "y"): (["c"], 5.0), ("rice", "x"): (["a", "b"], 2.0)}),
-        (["site", "food"], {("x", "bread"): (["b"], 4.0), ("x", "rice"): (["a", "b"], 2.0), ("y", "bread"): (["c"], 5.0)}),
+        (
+            ["food", "site"],
+            {("bread", "x"): (["b"], 4.0), ("bread", "y"): (["c"], 5.0), ("rice", "x"): (["a", "b"], 2.0)},
+        ),
+        (
+            ["site", "food"],
+            {("x", "bread"): (["b"], 4.0), ("x", "rice"): (["a", "b"], 2.0), ("y", "bread"): (["c"], 5.0)},
+        ),
     ],
-)  # fmt: skip
+)
 def test_slices_of_one_model(by: list[str], expected: dict[Any, tuple[list[str], float]]) -> None:
     model = measured()
 
@@ -84,8 +90,8 @@ def test_slices_of_two_models_hold_the_units_of_either() -> None:
     assert list(both) == [("bread",), ("rice",)]
     for name, values in ((("bread",), (5.0, 4.0)), (("rice",), (2.0, 2.0))):
         units = ["b", "c"] if name == ("bread",) else ["a", "b"]
-        found = [shown({name: part}, first)[name] for part in both[name]]
-        assert found == [(units, values[0]), (units, values[1])]
+        values_of_models = [shown({name: part}, first)[name] for part in both[name]]
+        assert values_of_models == [(units, values[0]), (units, values[1])]
     by_site = paired_slices(sides, ["site"], measure)
     assert [shown({0: part}, first)[0] for part in by_site[("x",)]] == [(["a", "b"], 2.0), (["a", "b"], 2.5)]
     assert [part.units.ids.tolist() for part in by_site[("y",)]] == [["c"], ["c"]]
@@ -110,9 +116,20 @@ def test_too_many_slices() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, ""), (math.nan, ""), ("", ""), (" a b ", "a b"), ("nan", "nan"), (3.0, "3"), (3.5, "3.5"), (-0.0, "0"),
-        (1e22, "10000000000000000000000"), (7, "7"), (True, "True"), (np.str_("x"), "x"), (date(2026, 3, 1), "2026-03-01"),
+        (None, ""),
+        (math.nan, ""),
+        ("", ""),
+        (" a b ", "a b"),
+        ("nan", "nan"),
+        (3.0, "3"),
+        (3.5, "3.5"),
+        (-0.0, "0"),
+        (1e22, "10000000000000000000000"),
+        (7, "7"),
+        (True, "True"),
+        (np.str_("x"), "x"),
+        (date(2026, 3, 1), "2026-03-01"),
     ],
-)  # fmt: skip
+)
 def test_cells_as_texts(value: Any, text: str) -> None:
     assert text_of(value) == text

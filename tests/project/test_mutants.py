@@ -137,10 +137,28 @@ def f(x, way="as it is"):
         encoding="utf-8",
     )
     assert mutant_words.names_of([source]) == {
-        "in order", "as drawn", "key of a mapping", "no truth", "not known", "bad rows", "one pattern", "other pattern",
-        "a b cd", ", or ", "%d per unit", "{} per row", "units? of", "table row", "no such row", "sub script", " <as is",
-        "with that", "row columns", "row ", " sums",
-    }  # fmt: skip
+        "in order",
+        "as drawn",
+        "key of a mapping",
+        "no truth",
+        "not known",
+        "bad rows",
+        "one pattern",
+        "other pattern",
+        "a b cd",
+        ", or ",
+        "%d per unit",
+        "{} per row",
+        "units? of",
+        "table row",
+        "no such row",
+        "sub script",
+        " <as is",
+        "with that",
+        "row columns",
+        "row ",
+        " sums",
+    }
 
 
 def test_words_are_told_apart_in_what_mutmut_makes(tmp_path: Path) -> None:
@@ -157,8 +175,13 @@ def test_words_are_told_apart_in_what_mutmut_makes(tmp_path: Path) -> None:
         "def x_g__mutmut_1():",
         "    raise Fault('LEFT OUT')",
     ]
-    spans = {"xǁCǁm__mutmut_orig": [2, 3], "xǁCǁm__mutmut_1": [4, 5], "xǁCǁm__mutmut_2": [6, 7],
-             "x_g__mutmut_orig": [8, 9], "x_g__mutmut_1": [10, 11]}  # fmt: skip
+    spans = {
+        "xǁCǁm__mutmut_orig": [2, 3],
+        "xǁCǁm__mutmut_1": [4, 5],
+        "xǁCǁm__mutmut_2": [6, 7],
+        "x_g__mutmut_orig": [8, 9],
+        "x_g__mutmut_1": [10, 11],
+    }
     path = tmp_path / "a.py"
     path.write_text("\n".join(made), encoding="utf-8")
     (tmp_path / "a.py.spans").write_text(json.dumps({"spans": spans}), encoding="utf-8")
@@ -217,8 +240,15 @@ def test_the_scorecard_takes_both_shares_and_their_intervals(tmp_path: Path, mon
     (tmp_path / "mutants.md").write_text(text, encoding="utf-8")
     monkeypatch.setattr(make_trust, "OUT", tmp_path)
     record = make_trust.take_mutants()
-    row = {"mutants": "1001", "run": "501", "noticed": "501", "share": "100.0%", "error": "0.00%", "low": "100.0%",
-           "high": "100.0%"}  # fmt: skip
+    row = {
+        "mutants": "1001",
+        "run": "501",
+        "noticed": "501",
+        "share": "100.0%",
+        "error": "0.00%",
+        "low": "100.0%",
+        "high": "100.0%",
+    }
     assert record["rooms"]["tasks"] == {**row, "behaviour": row}
     shown = make_trust.shown_mutants(record)
     assert "| core | 10 | 10 | 90.0 % | all were run | 9 | 9 | 100.0 % | all were run |" in shown
@@ -229,8 +259,15 @@ def test_the_scorecard_takes_both_shares_and_their_intervals(tmp_path: Path, mon
 
 
 def test_the_scorecard_shows_a_record_without_the_second_share() -> None:
-    row = {"mutants": "8798", "run": "625", "noticed": "519", "share": "82.7%", "error": "1.41%", "low": "79.9%",
-           "high": "85.4%"}  # fmt: skip
+    row = {
+        "mutants": "8798",
+        "run": "625",
+        "noticed": "519",
+        "share": "82.7%",
+        "error": "1.41%",
+        "low": "79.9%",
+        "high": "85.4%",
+    }
     shown = make_trust.shown_mutants({"rooms": {"core": row}})
     assert "| core | 8,798 | 625 | 82.7 % | 79.9 % to 85.4 % |\n" in shown
     assert "**Below the 90 % that the project asks for**: core." in shown
