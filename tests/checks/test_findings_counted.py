@@ -74,6 +74,20 @@ def by_dish(column: str) -> Callable[[Any], Expected]:
     return below
 
 
+def off_energy(side: int) -> Callable[[Any], Expected]:
+    """Of the rows with all amounts, those whose energy is a quarter and 25 kcal off 4, 4 and 9 kcal per gram."""
+
+    def rows(d: Any) -> Expected:
+        own = d[side]
+        expected, energy = 4 * own["protein"] + 4 * own["carbohydrate"] + 9 * own["fat"], own["energy"]
+        off = np.abs(energy - expected)
+        wrong = (off > 0.25 * energy) & (off > 0.25 * expected) & (off > 25)
+        complete = int((~np.isnan(energy + expected)).sum())
+        return "truth", int(wrong.sum()), complete, first(side, "energy", lambda d: wrong)(d)
+
+    return rows
+
+
 def valid(d: Any) -> Any:
     """The frames that are scored; both sides have the same ones, in the same order."""
     return d[0]["valid"]
@@ -200,6 +214,7 @@ EXPECTED: dict[str, dict[str, Callable[[Any], Expected]]] = {
         "milligrams of fat": lambda d: ("predictions", int((d[0]["fat"] > 0).sum()), 77, first(1, "fat")(d)),
         **dict.fromkeys(("kilojoules", "truth in kilojoules"), every("energy")),
         "per 100 g": every("energy"),
+        "both in kilojoules": off_energy(0),
         "whole days": lambda d: ("truth", int((d[0]["energy"] > 1500).sum()), 77, ()),
         **dict.fromkeys(("next row", "the truth"), every("mass")),
         "one number": every("protein"),
