@@ -35,8 +35,8 @@ def test_all_keys_of_an_image() -> None:
 def test_the_same_as_a_table(make: Any) -> None:
     """The score of both is that of the same rows in a table: the ship is found, the car is not."""
     truth = [{**IMAGE, "boxes": make([BOX, OTHER]), "labels": make(["ship", "car"])}]
-    found = [{"image": "a", "boxes": make([BOX]), "labels": make(["ship"]), "scores": make([0.5])}]
-    report = sy.evaluate("oriented", truth, found, ["map@0.5"], confidence=None)
+    predictions = [{"image": "a", "boxes": make([BOX]), "labels": make(["ship"]), "scores": make([0.5])}]
+    report = sy.evaluate("oriented", truth, predictions, ["map@0.5"], confidence=None)
     assert report["map@0.5"].value == pytest.approx(0.5)
 
 
@@ -64,9 +64,9 @@ REFUSED: dict[str, tuple[list[Any], str, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
     data, code, names = REFUSED[name]
-    found = [{"image": "a", "boxes": [BOX], "labels": ["ship"], "scores": [0.5]}]
+    predictions = [{"image": "a", "boxes": [BOX], "labels": ["ship"], "scores": [0.5]}]
     with refuses(code, *names):
-        sy.evaluate("oriented", data, found, confidence=None)
+        sy.evaluate("oriented", data, predictions, confidence=None)
 
 
 def test_predictions_need_scores() -> None:
