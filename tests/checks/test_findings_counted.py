@@ -74,6 +74,20 @@ def by_dish(column: str) -> Callable[[Any], Expected]:
     return below
 
 
+def off_energy(side: int) -> Callable[[Any], Expected]:
+    """Of the rows with all amounts, those whose energy is a quarter and 25 kcal off 4, 4 and 9 kcal per gram."""
+
+    def rows(d: Any) -> Expected:
+        own = d[side]
+        expected, energy = 4 * own["protein"] + 4 * own["carbohydrate"] + 9 * own["fat"], own["energy"]
+        off = np.abs(energy - expected)
+        wrong = (off > 0.25 * energy) & (off > 0.25 * expected) & (off > 25)
+        complete = int((~np.isnan(energy + expected)).sum())
+        return "truth", int(wrong.sum()), complete, first(side, "energy", lambda d: wrong)(d)
+
+    return rows
+
+
 def valid(d: Any) -> Any:
     """The frames that are scored; both sides have the same ones, in the same order."""
     return d[0]["valid"]
@@ -111,7 +125,10 @@ EXPECTED: dict[str, dict[str, Callable[[Any], Expected]]] = {
     "ellipses": {
         "fractions": every("xc"),
         "twice": lambda d: (
-            "predictions", 1, int((~np.isnan(np.array(d[1]["xc"], float))).sum()), (f"predictions, row 141: xc {d[1]['xc'][141]:g}",),
+            "predictions",
+            1,
+            int((~np.isnan(np.array(d[1]["xc"], float))).sum()),
+            (f"predictions, row 141: xc {d[1]['xc'][141]:g}",),
         ),
         "endings": counted(60, 60, "'i0.png' beside 'i0'"),
     },
@@ -123,7 +140,10 @@ EXPECTED: dict[str, dict[str, Callable[[Any], Expected]]] = {
     "rankings": {
         "queries with a prefix": counted(60, 60, "'topic-0' beside 'q0'"),
         "documents with an ending": lambda d: (
-            "predictions", len(set(d[1]["doc"])), len(set(d[1]["doc"])), ("'d000.jpg' beside 'd000'",),
+            "predictions",
+            len(set(d[1]["doc"])),
+            len(set(d[1]["doc"])),
+            ("'d000.jpg' beside 'd000'",),
         ),
         "one score": counted(60, 60, "query 'q0'", "query 'q1'", "query 'q2'"),
         "twice": lambda d: ("predictions", 1, 1915, (f"predictions, row 1914: document '{d[1]['doc'][0]}'",)),
@@ -157,10 +177,16 @@ EXPECTED: dict[str, dict[str, Callable[[Any], Expected]]] = {
     },
     "losses": {
         "probabilities": lambda d: (
-            "predictions", int((~np.isnan(d[1]["logit"])).sum()), int((~np.isnan(d[1]["logit"])).sum()), first(1, "logit")(d),
+            "predictions",
+            int((~np.isnan(d[1]["logit"])).sum()),
+            int((~np.isnan(d[1]["logit"])).sum()),
+            first(1, "logit")(d),
         ),
         "one logit": lambda d: (
-            "predictions", int((~np.isnan(d[1]["logit"])).sum()), int((~np.isnan(d[1]["logit"])).sum()), first(1, "logit")(d),
+            "predictions",
+            int((~np.isnan(d[1]["logit"])).sum()),
+            int((~np.isnan(d[1]["logit"])).sum()),
+            first(1, "logit")(d),
         ),
     },
     "anomalies": {"distances": every(examples=False)},
@@ -200,13 +226,14 @@ EXPECTED: dict[str, dict[str, Callable[[Any], Expected]]] = {
         "milligrams of fat": lambda d: ("predictions", int((d[0]["fat"] > 0).sum()), 77, first(1, "fat")(d)),
         **dict.fromkeys(("kilojoules", "truth in kilojoules"), every("energy")),
         "per 100 g": every("energy"),
+        "both in kilojoules": off_energy(0),
         "whole days": lambda d: ("truth", int((d[0]["energy"] > 1500).sum()), 77, ()),
         **dict.fromkeys(("next row", "the truth"), every("mass")),
         "one number": every("protein"),
         "below 0": by_dish("protein"),
         "capitals": counted(60, 60, "'D0' beside 'd0'"),
     },
-}  # fmt: skip
+}
 CASES = [(task, fault) for task, faults in EXPECTED.items() for fault in faults]
 
 
@@ -220,5 +247,5 @@ def test_rows_of_a_finding(task: str, fault: str) -> None:
     apply, code, _ = FAULTS[task][fault]
     data = copy.deepcopy(data_of(task))
     apply(data)
-    found = sy.check(task, *data)[code]
-    assert (found.side, found.count, found.total, found.examples) == EXPECTED[task][fault](data)
+    finding = sy.check(task, *data)[code]
+    assert (finding.side, finding.count, finding.total, finding.examples) == EXPECTED[task][fault](data)

@@ -147,14 +147,14 @@ def test_images_to_look_at() -> None:
     head = ("worst_images", "Images to look at", "image")
     columns = ("overlap at FPR 0.05", "share of normal pixels flagged")
     check_table(shown.table, head, ["d2", "d1", "g"], columns, [[1 / 2, 1 / 17], [2 / 3, 0], [np.nan, 0]])
-    found, missed, alarm, plain = "00c2a8", "d7263d", "f89628", "f3f3f0"
+    hit, missed, alarm, plain = "00c2a8", "d7263d", "f89628", "f3f3f0"
     hole, cut, good = (pixels(picture) for picture in shown.columns["regions"])
     expected = [[plain] * 5 for _ in range(4)]
     assert good == expected
-    expected[0][0] = expected[0][1] = found
+    expected[0][0] = expected[0][1] = hit
     expected[2][2], expected[3][4] = alarm, missed
     assert hole == expected
-    assert cut == [[plain] * 5, [found, found, missed, plain, plain], [plain] * 5, [plain] * 5]
+    assert cut == [[plain] * 5, [hit, hit, missed, plain, plain], [plain] * 5, [plain] * 5]
 
 
 def test_scores_as_colours() -> None:

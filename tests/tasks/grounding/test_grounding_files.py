@@ -342,6 +342,19 @@ def test_boxes_of_saco_that_are_divided_by_the_size(tmp_path: Path) -> None:
         scores([str(truth), str(mdetr)], results, "pmf1")
 
 
+@pytest.mark.parametrize("value", [2, "yes", None, []])
+@pytest.mark.parametrize("key", ["iscrowd", "is_instance_exhaustive"])
+def test_flags_of_saco_are_true_or_false(tmp_path: Path, key: str, value: Any) -> None:
+    image = {"id": 1, "width": 64, "height": 48, "text_input": "cup", "is_instance_exhaustive": 1}
+    own = {"image_id": 1, "bbox": [1, 2, 3, 4], "iscrowd": 0}
+    (image if key in image else own)[key] = value
+    truth, results = tmp_path / "gold.json", tmp_path / "found.json"
+    truth.write_text(json.dumps({"images": [image], "annotations": [own]}))
+    results.write_text("[]")
+    with refuses("E-invalid-value", "gold.json", f"'{key}'", str(value)):
+        scores(truth, results, "pmf1")
+
+
 def write_lines(path: Path, *rows: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path

@@ -53,6 +53,17 @@ def test_pictures_of_few_images() -> None:
         assert row == {name: [[f"{value:02x}" * 3] * 12] * 12 for name, value in level.items()}
 
 
+def test_pictures_of_colours() -> None:
+    """Red, green and blue are shown; of four bands the first three."""
+    for bands in (3, 4):
+        truth = np.tile(np.array([10, 20, 40, 80][:bands], dtype=np.uint8), (6, 6, 1))
+        same = {"image": ["i"], "pixels": [truth]}
+        off = {"image": ["i"], "pixels": [truth + np.uint8(5)]}
+        shown = sy.evaluate("images", same, off, ["mae"], confidence=None).figure("pictures").columns
+        assert pixels(shown["truth"][0]) == [["0a1428"] * 6] * 6
+        assert pixels(shown["difference"][0]) == [["141414"] * 6] * 6
+
+
 def test_identical_images_are_the_best() -> None:
     report = sy.evaluate("images", *sides(0, 4), ["psnr"], confidence=None)
     assert report.figure("pictures").columns["cost"] == [pytest.approx(psnr(4)), math.inf]

@@ -27,10 +27,10 @@ SCORES = [1, 5 / 6, 0, 6 / 9]
 
 
 @cache
-def shown() -> tuple[sy.Report, Any, Any]:
+def shown() -> tuple[sy.Report, Any]:
     names = ["a.png", "b.png", "c.png", "d.png"]
     report = sy.evaluate("tables", {"table": names, "html": [TRUTH] * 4}, {"table": names, "html": REPLIES}, ["teds"])
-    return report, report.details.pairs, report.details.state
+    return report, report.details
 
 
 def test_cells_by_outcome() -> None:
@@ -98,16 +98,17 @@ def cells(picture: str, rows: int, columns: int) -> list[list[str]]:
 
 
 def test_both_tables_side_by_side() -> None:
-    report, pairs, _ = shown()
-    scene = views.scene(pairs, 3, report.details.metrics[0])
+    details = shown()[1]
+    pairs, metric = details.pairs, details.metrics[0]
+    scene = views.scene(pairs, 3, metric)
     truth, reply = scene.rasters
     assert (scene.title, scene.summary, scene.images) == ("Table d.png", "row 3 of the reply is new.", ("d",))
     assert [(one.title, one.w, one.h) for one in scene.rasters] == [("Truth", 49, 29), ("Reply", 49, 43)]
     assert cells(truth.png, 2, 2) == [[RIGHT, RIGHT], [RIGHT, RIGHT]]
     assert cells(reply.png, 3, 2) == [[RIGHT, RIGHT], [RIGHT, RIGHT], [NEW, NEW]]
     assert scene.legend == (("right", RIGHT), ("text", WRONG), ("span", "f0a35e"), ("lost", LOST), ("new", NEW))
-    wrong = views.scene(pairs, 1, report.details.metrics[0])
+    wrong = views.scene(pairs, 1, metric)
     assert [cells(raster.png, 2, 2) for raster in wrong.rasters] == [[[RIGHT, RIGHT], [WRONG, RIGHT]]] * 2
-    silent = views.scene(pairs, 2, report.details.metrics[0])
+    silent = views.scene(pairs, 2, metric)
     assert [cells(raster.png, 2, 2) for raster in silent.rasters] == [[[LOST, LOST], [LOST, LOST]]]
     assert silent.legend == (("lost", LOST),)

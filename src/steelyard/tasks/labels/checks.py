@@ -218,7 +218,7 @@ def scores_reversed(data: CheckData) -> Problem | None:
     name, area, positive = min(areas, key=lambda one: one[1])
     return Problem(
         f"A row of class '{name}' has the higher score than another row in {area:.0%} of the pairs: worse than chance.",
-        int(positive.sum()), len(positive), some_rows(data.pairs.prediction, data.paired_rows[1][:3]),
+        int(positive.sum()), len(positive), some_rows(data.pairs.prediction, data.paired_rows[1]),
     )  # fmt: skip
 
 

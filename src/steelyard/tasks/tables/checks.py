@@ -32,7 +32,7 @@ def _problem(data: CheckData, rows: list[int], words: str, verb: str) -> Problem
         f"{share_text(len(rows), every, 'reply', verb)} {words}.",
         len(rows),
         every,
-        some_rows(data.pairs.prediction, np.array(rows[:3]), "html"),
+        some_rows(data.pairs.prediction, np.array(rows), "html"),
     )
 
 
@@ -103,7 +103,7 @@ def odd_spans(data: CheckData) -> Problem | None:
         f"{share_text(len(rows), len(notes), 'true table', 'have')} odd spans; the first: {words}.",
         len(rows),
         len(notes),
-        some_rows(data.pairs.truth, rows[:3], "html"),
+        some_rows(data.pairs.truth, rows, "html"),
     )
 
 
