@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import os
 import subprocess
 import sys
@@ -21,8 +20,6 @@ import browser as browser_tools
 import latex
 from support.forked import CommandLine
 from support.wording import check_when_made
-
-from steelyard.core.errors import InputError
 
 pytest_plugins = ["pytester"]
 
@@ -115,20 +112,6 @@ def shown(process: Any) -> str:
         return " ".join(process.cmdline()) or f"{process.name()} ({process.status()})"
     except psutil.Error:
         return "ended"
-
-
-@pytest.fixture(autouse=True)
-def errors_have_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every error that `core` and `engine` make says what to do."""
-    make = InputError.__init__
-
-    def check(self: InputError, what: str, *, where: str = "", remedy: str = "") -> None:
-        made = inspect.currentframe()
-        module = made.f_back.f_globals["__name__"] if made and made.f_back else ""
-        assert remedy or not module.startswith(("steelyard.core.", "steelyard.engine.")), f"{what}: no remedy"
-        make(self, what, where=where, remedy=remedy)
-
-    monkeypatch.setattr(InputError, "__init__", check)
 
 
 @pytest.fixture(scope="session")

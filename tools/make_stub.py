@@ -31,7 +31,7 @@ def stub() -> str:
     text = re.sub(r"Annotated\[(NDArray(?:\[numpy\.\w+\])?), dict\([^()]*(?:\([^()]*\)[^()]*)*\)\]", r"\1", text)
     text = re.sub(
         r"\b([fiu])([1248])\[(?::|:,:|\.\.\.)\]",
-        lambda found: f"NDArray[numpy.{KINDS[found[1]]}{8 * int(found[2])}]",
+        lambda match: f"NDArray[numpy.{KINDS[match[1]]}{8 * int(match[2])}]",
         text,
     )
     text = re.sub(r"NDArray(?=[,)\]: |])(?!\[)", "NDArray[numpy.generic]", text)

@@ -88,7 +88,7 @@ def test_ids_of_nothing_differ_in_nothing() -> None:
 
 
 def test_rows_that_stand_again() -> None:
-    read = {"key": ["image"], "keys": 1}
+    read = {"key": ["image"], "keys": 1, "whole_key": ["image"]}
     assert (
         ids.repeated_keys("truth")(CheckData(NONE, read=read))
         is ids.repeated_keys("prediction")(CheckData(NONE, read=read))

@@ -30,13 +30,19 @@ def is_sentence(text: Any) -> bool:
     """Whether a text begins with a capital, a digit, a quotation, a file or a name, and ends as sentences do."""
     if not is_prose(text):
         return False
-    return bool(re.match(r"[A-Z0-9`'\"({\[/]|\S+[@:_]|\w+ must be ", text) and re.search(r"[.?!`')…\]]\Z|\n", text))
+    return bool(
+        re.match(r"[A-Z0-9`'\"({\[/]|[a-z]+[A-Z]|\S+[@:_]|\w+ must be ", text) and re.search(r"[.?!`')…\]]\Z|\n", text)
+    )
 
 
 def check_error(error: InputError) -> None:
     assert is_prose(error.what) or re.match(r"\w+ is '", error.what), f"what is wrong: {error.what!r}"
     assert isinstance(error.where, str), f"where: {error.where!r}"
     assert error.remedy == "" or is_sentence(error.remedy), f"the remedy: {error.remedy!r}"
+
+
+def check_remedy(error: InputError) -> None:
+    assert error.remedy, f"{error.what}: no remedy"
 
 
 def check_finding(finding: Finding | Problem) -> None:
@@ -76,13 +82,13 @@ def check_table(table: Table) -> None:
 
 
 # What is checked, how, and in which modules it is made: tests and plugins say what they like.
-CHECKS: dict[type, tuple[Callable[[Any], None], tuple[str, ...]]] = {
-    InputError: (check_error, ("steelyard.",)),
-    Finding: (check_finding, ("steelyard.",)),
-    Problem: (check_finding, ("steelyard.",)),
-    Figure: (check_figure, ("steelyard.tasks.",)),
-    Listing: (check_listing, ("steelyard.tasks.",)),
-    Table: (check_table, ("steelyard.tasks.",)),
+CHECKS: dict[type, tuple[tuple[Callable[[Any], None], tuple[str, ...]], ...]] = {
+    InputError: ((check_error, ("steelyard.",)), (check_remedy, ("steelyard.core.", "steelyard.engine."))),
+    Finding: ((check_finding, ("steelyard.",)),),
+    Problem: ((check_finding, ("steelyard.",)),),
+    Figure: ((check_figure, ("steelyard.tasks.",)),),
+    Listing: ((check_listing, ("steelyard.tasks.",)),),
+    Table: ((check_table, ("steelyard.tasks.",)),),
 }
 
 
@@ -90,7 +96,7 @@ def check_when_made() -> Callable[[], None]:
     """Check each of these when it is made, until what this returns is called."""
     before: dict[Any, Callable[..., None]] = {kind: kind.__init__ for kind in CHECKS}  # type: ignore[misc]
     for kind, make in before.items():
-        kind.__init__ = _with_check(make, *CHECKS[kind])
+        kind.__init__ = _with_checks(make, CHECKS[kind])
 
     def end() -> None:
         for kind, make in before.items():
@@ -99,13 +105,15 @@ def check_when_made() -> Callable[[], None]:
     return end
 
 
-def _with_check(
-    make: Callable[..., None], check: Callable[[Any], None], modules: tuple[str, ...]
+def _with_checks(
+    make: Callable[..., None], checks: tuple[tuple[Callable[[Any], None], tuple[str, ...]], ...]
 ) -> Callable[..., None]:
     @wraps(make)
     def made(self: Any, *given: Any, **named: Any) -> None:
         make(self, *given, **named)
-        if sys._getframe(1).f_globals["__name__"].startswith(modules):
-            check(self)
+        module = sys._getframe(1).f_globals["__name__"]
+        for check, modules in checks:
+            if module.startswith(modules):
+                check(self)
 
     return made

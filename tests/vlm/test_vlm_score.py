@@ -560,7 +560,7 @@ def test_every_remark_of_the_scores_is_said(tmp_path: Path) -> None:
             assert note in flat
         for note in merge_remarks(own, rows["direct"].report.scores):
             assert f"direct: {note}" in flat
-        assert "direct: mae_consumed and pmae_consumed leave out 1 sequences without a frame t = 0 or without a" in flat
+        assert "direct: mae_consumed and pmae_consumed leave out 1 sequence without a frame t = 0 or without a" in flat
 
 
 def test_prompts_that_the_last_run_did_not_ask(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_tables_one_by_one() -> None:
         "TEDS": SCORES,
         "TEDS, structure": [1, 1, 0, 6 / 9],
         "edits": [
-            "The tables are alike.",
+            "No edits.",
             "'r' → 'x' in row 2, column 1.",
             "the reply holds no table",
             "row 3 of the reply is new.",

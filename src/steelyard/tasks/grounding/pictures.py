@@ -61,7 +61,7 @@ def pmf1_curve(pairs: GroundingPairs) -> Figure:
         "pmF1 by IoU",
         columns,
         {"x": "IoU that a match must reach", "y": "pmF1", "points": True},
-        f"pmf1 is the mean over these thresholds. The band holds 95 % of {DRAWS} resamples of the units.",
+        f"The mean over these thresholds is pmf1. The band holds 95 % of {DRAWS} resamples of the units.",
     )
 
 
