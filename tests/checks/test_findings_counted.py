@@ -152,7 +152,7 @@ EXPECTED: dict[str, dict[str, Callable[[Any], Expected]]] = {
     },
     "answers": {"one reply": every(examples=False)},
     "distributions": {
-        "one vector again": counted(1, 30, "predictions, row 0"),  # the first stands twice
+        "one vector again": counted(1, 30, "predictions, row 0"),  # the first vector is repeated
         "real vectors": every(),
         "one side of length 1": counted(30, 60),
         "a place that never changes": counted(1, 2),

@@ -61,7 +61,7 @@ def test_counts_by_hand(tmp_path) -> None:
 
 
 def test_means_by_hand(tmp_path: Path) -> None:
-    """Thing 1: a hit of 3/4, one missed, one made up. Thing 3, which nobody has, is no part of a mean."""
+    """Thing 1: a hit of 3/4, one missed, one made up. Thing 3 occurs on neither side: no mean counts it."""
     truth = [{"id": i, "category_id": 1, "area": a, "iscrowd": 0} for i, a in ((5, 4), (6, 2))]
     predicted = [{"id": i, "category_id": 1} for i in (70, 9)]
     sets = pair(tmp_path, truth, predicted, [[5, 5, 5, 5, 6], [6, 0, 0, 0, 0]], [[70, 70, 70, 0, 0], [9, 0, 0, 0, 0]])

@@ -170,7 +170,7 @@ def test_no_sample(site: Path) -> None:
 
 
 def test_tasks_that_packages_bring(site: Path) -> None:
-    """One that is sound, one that has a built-in name, and one that is no task: only the first is found."""
+    """A valid task, one with a built-in name, and an object that is not a task: only the first is listed."""
     (site / "core_test_task.py").write_text(
         "import dataclasses\nfrom steelyard.core.catalogue import find_task\n"
         "TASK = dataclasses.replace(find_task('weights'), name='mine')\n",

@@ -40,7 +40,7 @@ WEIGHTS = catalogue.find_task("weights")
         ({"a.weight": "x", "prediction.weight": "y"}, 2, [{"prediction.weight": "x"}, {"prediction.weight": "y"}]),
         ({"prediction.weight": "y", "a.weight": "x"}, 2, [{"prediction.weight": "x"}, {"prediction.weight": "y"}]),
         ({"truth.weight": "t", "b.id": "k"}, 2, [{"truth.weight": "t"}, {"truth.weight": "t", "prediction.id": "k"}]),
-        # c is no model of two, and neither are ab and nothing
+        # two models are called a and b: c, ab and an empty name are unknown
         ({"c.w": "x"}, 2, [{"c.w": "x"}] * 2),
         ({"ab.w": "x", ".w": "y"}, 2, [{"ab.w": "x", ".w": "y"}] * 2),
         ({"a": "x"}, 1, [{"a": "x"}]),

@@ -467,7 +467,7 @@ def test_finished_results_of_runs_are_compared(folder: Path, steelyard: Any) -> 
 
 
 def test_equal_runs_on_fixed_units_have_no_interval() -> None:
-    """Three times 0.7 has a mean that rounding moves; that is no spread, of which an interval could be made."""
+    """The mean of three times 0.7 is rounded: the difference must not count as spread and give an interval."""
     ids = np.arange(10)
     truth, run = {"id": ids, "label": np.ones(10, int)}, {"id": ids, "label": (ids < 7).astype(int)}
     score = sy.evaluate("labels", truth, [run] * 3, ["accuracy"], runs="seeds", fixed="items")["accuracy"]

@@ -408,7 +408,7 @@ def test_ignored_colours(tmp_path: Path) -> None:
 
     assert ious("p") == {"iou(label=rider)": 2 / 3, "iou(label=car)": 2 / 3}
     assert ious("q", unknown="wrong") == {"iou(label=rider)": 1 / 3, "iou(label=car)": 2 / 3}
-    assert ious("p", labels="voc") == ious("p")  # whose 255 is no colour
+    assert ious("p", labels="voc") == ious("p")  # 255 is not ignored with a palette
     with refuses("E-unknown-name"):
         ious("q")
     with refuses("E-conflict"):  # 255 would be the colour of riders
